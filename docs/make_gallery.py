@@ -1,6 +1,7 @@
-"""Run the notebooks of the gallery, and keep the last picture of each for ``docs/gallery.md``.
+"""Run the notebooks of the gallery, store them as they ran, and their last pictures for the page.
 
-``python docs/make_gallery.py [name ...]``; where distnb is installed, for xarray finds it so.
+``python docs/make_gallery.py [name ...]``; where distnb is installed, for xarray finds it so. What
+is stored shows on a code host: pictures of few colours, and of widgets what stands for them.
 """
 
 from __future__ import annotations
@@ -12,36 +13,53 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from nbformat import NotebookNode
 from PIL import Image
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "notebooks"))
+NOTEBOOKS = HERE.parent / "notebooks"
+sys.path.insert(0, str(NOTEBOOKS))
 
 from run import execute  # noqa: E402 - a script beside the notebooks
 
 NAMES = ("stocks", "images", "climate", "regression")
+#: These have no picture on the page.
+OTHERS = ("heat", "packages")
+_COLOURS = 96
 
 
-def last_picture(path: Path) -> bytes:
-    """Return the last picture of an executed notebook, as PNG."""
-    cells = nbformat.read(path, as_version=4).cells
-    found = [
-        output.data["image/png"]
-        for cell in cells
-        for output in cell.get("outputs", [])
-        if "image/png" in output.get("data", {})
-    ]
-    return base64.b64decode(found[-1])
+def small(picture: str) -> str:
+    """Return a PNG of few colours, in base64, as in a notebook."""
+    found = io.BytesIO()
+    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+    image.quantize(_COLOURS, dither=Image.Dither.NONE).save(found, "PNG", optimize=True)
+    return base64.b64encode(found.getvalue()).decode()
+
+
+def stored(notebook: NotebookNode) -> list[bytes]:
+    """Make an executed notebook fit to be stored; return its pictures."""
+    pictures = []
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # when it ran
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            data.pop("application/vnd.jupyter.widget-view+json", None)  # nothing without a kernel
+            if "image/png" in data:
+                data["image/png"] = small(data["image/png"])
+                pictures.append(base64.b64decode(data["image/png"]))
+    return pictures
 
 
 def main() -> None:
     """Run them, one after the other."""
-    for name in sys.argv[1:] or NAMES:
+    for name in sys.argv[1:] or NAMES + OTHERS:
         with tempfile.TemporaryDirectory() as folder:
             execute(name, Path(folder), 300)
-            picture = last_picture(Path(folder) / f"{name}.ipynb")
-        found = Image.open(io.BytesIO(picture)).convert("RGB").quantize(128)
-        found.save(HERE / "images" / f"gallery-{name}.png", optimize=True)
+            notebook = nbformat.read(Path(folder) / f"{name}.ipynb", as_version=4)
+        pictures = stored(notebook)
+        nbformat.write(notebook, NOTEBOOKS / f"{name}.ipynb")
+        if name in NAMES:
+            (HERE / "images" / f"gallery-{name}.png").write_bytes(pictures[-1])
 
 
 if __name__ == "__main__":

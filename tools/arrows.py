@@ -31,7 +31,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.pictures": "hook binning reducing live axes",
     "distnb.common": """
-        errors config machine leftovers insistence interrupts lazy calling
+        errors addresses config machine leftovers insistence interrupts lazy calling
         shared_segments memory_pool
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
@@ -84,7 +84,7 @@ ORDER: dict[str, str] = {
         ufunc_options operation_cache operations operators eager placement reducing
         namespace gather_scatter advanced_indexing creation ranges index_arrays as_arrays
     """,
-    "distnb.client.files": "reading unread writing members opening numpys text tables",
+    "distnb.client.files": "reading unread writing members opening numpys text tables market",
     "distnb.client.array": """
         prefetch reading migration local_access printing showing facts aspects flags distarray
         stand_ins kept_arrays resizing
@@ -96,7 +96,7 @@ ORDER: dict[str, str] = {
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
         ufunc_texts ufuncs reductions scans differences composed pickling mapping blocks along_axis
-        padding bits
+        stacks padding bits
     """,
     "distnb.client.linalg": """
         matrix_commands contraction_commands contractions einsum grid_products products
@@ -154,7 +154,8 @@ OTHERS: dict[str, str] = {
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
-    "distnb.formats": "numpy [h5netcdf] [h5py] [pyarrow] [tifffile] [zarr] [zstandard]",
+    "distnb.common.addresses": "[fsspec]",
+    "distnb.formats": "numpy [h5netcdf] [h5py] [pyarrow] [scipy] [tifffile] [zarr] [zstandard]",
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",

@@ -19,6 +19,8 @@ Messages read ``what: got X, expected Y; do Z``.
 
 from __future__ import annotations
 
+import re
+
 __all__ = [
     "DistnbError",
     "EngineError",
@@ -29,7 +31,12 @@ __all__ = [
     "LostArrayError",
     "SessionError",
     "explain",
+    "without_secrets",
 ]
+
+#: What lets someone in, in an address: a name and a password, or what is asked of the server.
+_SECRETS = re.compile(r"(?<=://)[^/\s]+(?=@)|(?<=\?)\S+?(?=['\")\]:;,]*(?:\s|$))")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S+")
 
 
 class DistnbError(Exception):
@@ -70,4 +77,13 @@ def explain(what: str, got: object, expected: object, do: str) -> str:
     >>> explain("engines", -1, "an integer >= 1", "pass n=4")
     'engines: got -1, expected an integer >= 1; pass n=4'
     """
-    return f"{what}: got {got}, expected {expected}; {do}"
+    return without_secrets(f"{what}: got {got}, expected {expected}; {do}")
+
+
+def without_secrets(text: str) -> str:
+    """Return a text whose addresses do not tell passwords, nor what signed ones end with.
+
+    >>> without_secrets("file s3://me:secret@host/x.npy?sig=1: none")
+    'file s3://***@host/x.npy?***: none'
+    """
+    return _ADDRESS.sub(lambda found: _SECRETS.sub("***", found[0]), text)

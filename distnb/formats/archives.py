@@ -9,6 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from distnb.common.addresses import check_local
 from distnb.common.errors import explain
 from distnb.formats.npy import in_order, read_header
 from distnb.formats.plain import PlainReader
@@ -37,6 +38,7 @@ def describe(path: str, member: str | None) -> tuple[Stored, View]:
     """Return what is in a member, and its axes: in Fortran order they are reversed there."""
     import zipfile
 
+    check_local(path)
     stamp = stamp_of(path)
     try:
         return _described(path, _named(path, member), stamp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 
 from distnb.formats import archives
 
-__all__ = ["ENCODINGS", "lines"]
+__all__ = ["ENCODINGS", "lines", "market_text"]
 
 #: Rows that are made text at a time.
 _ROWS = 4096
+#: Triplets that are made text at a time.
+_TRIPLETS = 1 << 18
 #: A format for whatever shows itself.
 _SHOWN = re.compile(r"%[-+ #0-9.]*[sra]")
 
@@ -38,8 +41,38 @@ def _numbers(some: np.ndarray, plain: bool) -> tuple[Any, ...]:
     return tuple(some.reshape(-1).tolist() if plain else some.flat)
 
 
-#: Name -> what makes bytes of a part.
+def market(
+    data: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    shape: tuple[int, int],
+    field: str | None,
+    precision: int | None,
+) -> Iterator[bytes]:
+    """Yield triplets as Matrix Market's lines, as SciPy writes them."""
+    for low in range(0, len(data), _TRIPLETS):
+        at = slice(low, low + _TRIPLETS)
+        some = (data[at], (rows[at], columns[at]))
+        yield market_text(some, shape, field=field, precision=precision, symmetry="general")[1]
+
+
+def market_text(triplets: Any, shape: tuple[int, int], **options: Any) -> tuple[bytes, bytes]:
+    """Return the lines that SciPy writes above that of lengths, and those below."""
+    from scipy.io import mmwrite
+    from scipy.sparse import coo_array
+
+    file = io.BytesIO()
+    mmwrite(file, coo_array(triplets, shape=shape), **options)
+    above, below = list[bytes](), file.getvalue()
+    while below.startswith(b"%"):
+        line, _, below = below.partition(b"\n")
+        above.append(line + b"\n")
+    return b"".join(above), below.partition(b"\n")[2]
+
+
+#: Name -> what makes bytes of a part: of an array, and of others that lie as it does.
 ENCODINGS: dict[str, Callable[..., Iterator[Any]]] = {
     "deflate": archives.deflated,
+    "market": market,
     "text": lines,
 }

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from distnb.common.addresses import is_address, opened
 from distnb.common.errors import explain
+from distnb.formats import plain
 from distnb.formats.npy import check_dtype
-from distnb.formats.plain import PlainReader, PlainWriter
+from distnb.formats.plain import PlainWriter
 from distnb.formats.stored import Box, Reader, Stored, Writer, check_same, module, stamp_of
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
@@ -29,8 +31,11 @@ def _h5py() -> Any:
 
 def _opened(path: str, mode: str) -> Any:
     """Open a file; others may have it open, too."""
+    h5py = _h5py()
     try:
-        return _h5py().File(path, mode, locking=False)
+        if is_address(path):
+            return h5py.File(opened(path), mode)
+        return h5py.File(path, mode, locking=False)
     except OSError as error:
         raise OSError(
             explain(f"file {path}", error, "a good HDF5 file", "check it, or make it again")
@@ -45,12 +50,12 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
         check_dtype(found.dtype, f"{path}, dataset {found.name}")
         if found.shape is None:
             raise ValueError(explain(f"file {path}", f"{found.name} is empty", "data", "name one"))
-        plain = _offset(found)
+        offset = _offset(found)
         shape, chunks = tuple(map(int, found.shape)), tuple(map(int, found.chunks or ()))
         dtype = found.dtype.str
         if found.dtype.kind == "b" or np.dtype(dtype) != found.dtype:
-            plain = None  # its elements are not as NumPy's
-        details = (found.name, plain)
+            offset = None  # its elements are not as NumPy's
+        details = (found.name, offset)
     return Stored("hdf5", path, stamp, shape, dtype, chunks, details), View.whole(shape)
 
 
@@ -116,7 +121,7 @@ def reader(stored: Stored) -> Reader:
     check_same(stored.path, stored.stamp)
     if stored.details[1] is None or not stored.nbytes:
         return _Datasets(stored, "r")
-    return PlainReader(stored._replace(details=(stored.details[1],)))
+    return plain.reader(stored._replace(details=(stored.details[1],)))
 
 
 def writer(stored: Stored) -> Writer:
@@ -132,8 +137,8 @@ def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: A
     h5py, name = _h5py(), name or "data"
     with h5py.File(path, "w") as file:
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-        plain = not options and dtype.kind != "b" and 0 not in shape and shape
-        if plain:
+        bare = not options and dtype.kind != "b" and 0 not in shape and shape
+        if bare:
             plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
             plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
             space = h5py.h5s.create_simple(shape)
@@ -143,7 +148,7 @@ def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: A
             made = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), kind, space, plist, links))
         else:
             made = file.create_dataset(name, shape, dtype, **options)
-        offset = made.id.get_offset() if plain else None
+        offset = made.id.get_offset() if bare else None
         chunks = tuple(made.chunks or ())
     if offset is not None:  # the library leaves the end of the file to whoever writes
         os.truncate(path, max(os.path.getsize(path), offset + int(np.prod(shape)) * dtype.itemsize))

@@ -9,6 +9,7 @@ from typing import IO
 import numpy as np
 from numpy.lib import format as npy
 
+from distnb.common.addresses import is_address, read_range
 from distnb.common.errors import explain
 from distnb.formats.plain import cut_off
 from distnb.formats.stored import Stored, stamp_of
@@ -24,13 +25,20 @@ _LONGEST = 10_000
 def describe(path: str, name: str | None = None) -> tuple[Stored, View]:
     """Return what is in a file, and its axes: of one in Fortran order they are reversed there."""
     stamp = stamp_of(path)
-    with open(path, "rb") as file:
+    with _begin(path) as file:
         shape, fortran, dtype = read_header(file, path)
         start = file.tell()
     nbytes = prod(shape) * dtype.itemsize
     if stamp[0] < start + nbytes:
         raise cut_off(path, start + nbytes, stamp[0])
     return in_order(Stored("npy", path, stamp, shape, dtype.str, (), (start,)), fortran)
+
+
+def _begin(path: str) -> IO[bytes]:
+    """Return an open file that has the header."""
+    if is_address(path):
+        return io.BytesIO(read_range(path, 0, _LONGEST + 16))
+    return open(path, "rb")
 
 
 def in_order(stored: Stored, fortran: bool) -> tuple[Stored, View]:

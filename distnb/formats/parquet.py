@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb.common.addresses import opened
 from distnb.common.errors import explain
 from distnb.formats.stored import Box, Stored, check_same, module, stamp_of
 from distnb.formats.text import dtype_of
@@ -29,7 +30,7 @@ def _parquet() -> Any:
 
 def _opened(path: str) -> Any:
     try:
-        return _parquet().ParquetFile(path)
+        return _parquet().ParquetFile(opened(path))
     except (OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError):
             raise

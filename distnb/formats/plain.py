@@ -11,20 +11,24 @@ from typing import Any
 
 import numpy as np
 
+from distnb.common.addresses import is_address, read_range
 from distnb.common.errors import explain
 from distnb.formats.stored import Box, Stored, bytes_of, check_same, sub
 from distnb.geometry.layout import Ints, strides_of
 
-__all__ = ["PlainReader", "PlainWriter", "run_bytes", "write_all"]
+__all__ = ["PlainReader", "PlainWriter", "reader", "run_bytes", "write_all"]
 
-#: Bytes that may lie between what is wanted: reading them takes less time than another call.
-_GAP = 1 << 14
 #: Bytes of a buffer.
 _BUFFER = 1 << 23
+#: Bytes of a request.
+_REQUEST = 1 << 25
 
 
 class PlainReader:
     """Reads boxes of elements that lie in C order; the format's details are where they begin."""
+
+    #: Bytes that may lie between what is wanted: reading them takes less time than another call.
+    gap = 1 << 14
 
     def __init__(self, stored: Stored) -> None:
         check_same(stored.path, stored.stamp)
@@ -32,7 +36,10 @@ class PlainReader:
         self._start = int(stored.details[0])
         self._dtype = np.dtype(stored.dtype)
         self._steps = tuple(n * self._dtype.itemsize for n in strides_of(stored.shape))
-        self._fd = os.open(stored.path, os.O_RDONLY | os.O_CLOEXEC)
+        self._open()
+
+    def _open(self) -> None:
+        self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
 
     def close(self) -> None:
         """Close the file."""
@@ -61,7 +68,7 @@ class PlainReader:
         d, span, exact = len(box), self._dtype.itemsize, True
         while d:
             n, by = len(box[d - 1]), box[d - 1].step * self._steps[d - 1]
-            if n > 1 and by - span > _GAP:
+            if n > 1 and by - span > self.gap:
                 break
             exact = exact and (n == 1 or by == span)
             span += (n - 1) * by
@@ -94,6 +101,33 @@ class PlainReader:
             if n == 0:
                 raise cut_off(self._path, at + into.nbytes, os.fstat(self._fd).st_size)
             done += n
+
+
+class _RemoteReader(PlainReader):
+    """Reads the same at an address: each call is a request."""
+
+    gap = 1 << 18
+
+    def _open(self) -> None:
+        """Do nothing: nothing is open between two requests."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def _fill(self, at: int, into: Any) -> None:
+        """Fill bytes from a place of the file on."""
+        done = 0
+        while done < into.nbytes:
+            found = read_range(self._path, at + done, at + min(into.nbytes, done + _REQUEST))
+            if not found:
+                raise cut_off(self._path, at + into.nbytes, at + done)
+            into[done : done + len(found)] = np.frombuffer(found, np.uint8)
+            done += len(found)
+
+
+def reader(stored: Stored) -> PlainReader:
+    """Open a file to read it."""
+    return (_RemoteReader if is_address(stored.path) else PlainReader)(stored)
 
 
 def cut_off(path: str, wanted: int, there: int) -> ValueError:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from distnb.common.addresses import is_address, stamp_at
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
@@ -85,6 +86,8 @@ def stamp_of(path: str) -> Ints:
 
     Raises what opening it would raise, and IsADirectoryError for a folder.
     """
+    if is_address(path):
+        return stamp_at(path)
     found = os.stat(path)
     if Path(path).is_dir():
         raise IsADirectoryError(
@@ -96,7 +99,8 @@ def stamp_of(path: str) -> Ints:
 def check_same(path: str, stamp: Ints) -> None:
     """Raise OSError unless a path is the file of this stamp here, too; or any, without one."""
     try:
-        os.stat(path)
+        if not is_address(path):
+            os.stat(path)
         here = stamp_of(path) if stamp else ()
     except FileNotFoundError:
         raise FileNotFoundError(
@@ -111,8 +115,8 @@ def check_same(path: str, stamp: Ints) -> None:
         raise OSError(
             explain(
                 f"file {path} on host {os.uname().nodename}",
-                f"{here[0]} bytes, last written at {here[1]} ns",
-                f"{stamp[0]} bytes, {stamp[1]} ns, as the notebook found it",
+                f"{here[0]} bytes, version {here[1]}",
+                f"{stamp[0]} bytes, version {stamp[1]}, as the notebook found it",
                 "use a folder that all hosts share, and open the file again if it was written",
             )
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from distnb.common.addresses import is_address, read_range
 from distnb.formats import archives, hdf5, npy, parquet, plain, tiff, zarrs
 from distnb.formats.stored import Reader, Stored, Writer
 from distnb.geometry.views import View
@@ -34,7 +35,7 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     row.name: row
     for row in (
-        Format("npy", (".npy",), npy.describe, plain.PlainReader, plain.PlainWriter),
+        Format("npy", (".npy",), npy.describe, plain.reader, plain.PlainWriter),
         Format("raw", (), None, plain.PlainReader, plain.PlainWriter),
         Format("npz", (".npz",), archives.describe, archives.ArchiveReader, None),
         Format(
@@ -99,12 +100,18 @@ def writer_of(stored: Stored) -> Writer:
 
 def format_of(path: str) -> str:
     """Return the format of a file that is there, by its first bytes, else by its name."""
-    suffix = Path(path).suffix.lower()
+    suffix = Path(path.partition("?")[0] if is_address(path) else path).suffix.lower()
     named = next((row.name for row in FORMATS.values() if suffix in row.suffixes), "")
+    if is_address(path):
+        return named or ("zarr" if zarrs.is_zarr(path) else _by_magic(read_range(path, 0, 8), ""))
     if Path(path).is_dir():
         return "zarr" if zarrs.is_zarr(path) else named or "parquet"
     if named == "zarr":  # a zip file
         return named
     with open(path, "rb") as file:
-        begin = file.read(8)
+        return _by_magic(file.read(8), named)
+
+
+def _by_magic(begin: bytes, named: str) -> str:
+    """Return the format of a file that begins so."""
     return next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), named)

@@ -1,7 +1,8 @@
-"""Text to numbers: blocks of whole lines, by the parsers of NumPy and of Arrow."""
+"""Text to numbers: blocks of whole lines, by the parsers of NumPy, of Arrow and of SciPy."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from distnb.formats.lines import blocks, located, refused
 from distnb.formats.stored import module
 
-__all__ = ["PARSERS", "dtype_of", "kinds_of", "share", "table_of"]
+__all__ = ["PARSERS", "dtype_of", "kinds_of", "market_info", "share", "table_of"]
 
 
 def _rows(
@@ -143,10 +144,65 @@ def _column(column: Any, name: str, kind: str, free: bool) -> np.ndarray:
     return found.astype(float) if missing and found.dtype.kind != "f" else found
 
 
+# -- triplets ----------------------------------------------------------------------------------
+
+
+#: The end of a line, and the last character that is blank.
+_END, _BLANK = b"\n"[0], b" "[0]
+#: Bytes of text that SciPy parses at a time: what is made of them stays in the cache.
+_PIECE = 1 << 20
+
+
+def _market(text: bytes, *about: Any) -> list[np.ndarray]:
+    """Return rows, columns and elements of Matrix Market's lines, with both halves."""
+    found, at = list[tuple[np.ndarray, ...]](), 0
+    while at < len(text) or not found:
+        cut = text.find(b"\n", at + _PIECE) + 1 or len(text)
+        found.append(_triplets(text[at:cut], *about))
+        at = cut
+    return [np.concatenate(several) for several in zip(*found, strict=True)]
+
+
+def _triplets(
+    text: bytes, shape: tuple[int, int], field: str, symmetry: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return those of a piece; SciPy is told how many lines there are, which are not empty."""
+    from scipy.io import mmread
+
+    if text and not text.endswith(b"\n"):
+        text += b"\n"  # without one SciPy's parser may read on behind the text, and crash
+    marks = np.frombuffer(b"\n" + text, np.uint8)
+    ends = marks == _END
+    if (ends[:-1] & (marks[1:] <= _BLANK)).any():
+        return _triplets(_without_empty(text), shape, field, symmetry)
+    count = np.count_nonzero(ends) - 1
+    head = f"%%MatrixMarket matrix coordinate {field} {symmetry}\n{shape[0]} {shape[1]} {count}\n"
+    try:
+        found = mmread(io.BytesIO(head.encode() + text))
+    except (ValueError, OverflowError) as error:  # it counts lines from this head on
+        raise ValueError(re.sub(r"^Line \d+: ", "", str(error))) from None
+    return found.row, found.col, found.data
+
+
+def _without_empty(text: bytes) -> bytes:
+    """Return lines that are not empty, without the blanks before them."""
+    found = [line.strip() for line in text.split(b"\n")]
+    return b"".join([line + b"\n" for line in found if line])
+
+
+def market_info(head: bytes) -> tuple[int, int, int, str, str, str]:
+    """Return rows, columns, lines, format, field and symmetry that a head tells of."""
+    from scipy.io import mminfo
+
+    found: tuple[int, int, int, str, str, str] = mminfo(io.BytesIO(head))
+    return found
+
+
 #: Name -> what makes arrays of a block of lines, all as long.
 PARSERS: dict[str, Callable[..., list[np.ndarray]]] = {
     "genfromtxt": _genfromtxt,
     "loadtxt": _loadtxt,
+    "market": _market,
     "table": _table,
 }
 

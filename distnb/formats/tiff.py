@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from distnb.common.addresses import opened
 from distnb.common.errors import explain
 from distnb.formats.npy import check_dtype
-from distnb.formats.plain import PlainReader
+from distnb.formats.plain import reader as plain_reader
 from distnb.formats.stored import Box, Reader, Stored, check_same, module, stamp_of
 from distnb.geometry.views import View
 
@@ -26,9 +27,9 @@ def _series(path: str, number: int, name: str | None = None) -> Any:
     """Return what reads a series of pictures, and the open file."""
     tifffile, _ = module(_load, "TIFF", "tifffile or zarr", "tiff")
     try:
-        file = tifffile.TiffFile(path)
+        file = tifffile.TiffFile(opened(path))
         many = file.series
-    except FileNotFoundError:
+    except (FileNotFoundError, ImportError):
         raise
     except Exception as error:  # tifffile has many, one for each way to be none
         raise ValueError(explain(f"file {path}", error, "a good TIFF file", "check it")) from None
@@ -87,4 +88,4 @@ def reader(stored: Stored) -> Reader:
     check_same(stored.path, stored.stamp)
     if stored.details[1] is None:
         return _Pictures(stored)
-    return PlainReader(stored._replace(details=(stored.details[1],)))
+    return plain_reader(stored._replace(details=(stored.details[1],)))

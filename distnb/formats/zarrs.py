@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb.common.addresses import exists, is_address
 from distnb.common.errors import explain
 from distnb.formats.npy import check_dtype
 from distnb.formats.stored import Box, Stored, check_same, module
@@ -33,7 +34,7 @@ def _zarr() -> Any:
 
 def describe(path: str, name: str | None) -> tuple[Stored, View]:
     """Return what is in an array."""
-    if not os.path.exists(path):
+    if not (is_zarr(path) if is_address(path) else os.path.exists(path)):
         raise FileNotFoundError(explain(f"file {path}", "none", "a Zarr array", "check the path"))
     found = _array(path, name)
     check_dtype(found.dtype, f"{path}, array {found.name}")
@@ -44,15 +45,20 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
 
 
 def _store(path: str) -> Any:
-    """Return where chunks are: a folder, or a zip file."""
+    """Return where chunks are: a folder, a zip file, or an address."""
+    if is_address(path):
+        return _zarr().storage.FsspecStore.from_url(path, read_only=True)
     return _zarr().storage.ZipStore(path, mode="r") if Path(path).is_file() else path
 
 
 def _array(path: str, name: str | None) -> Any:
     """Return an array by its name, or the only one; raise KeyError, which tells what there is."""
     zarr = _zarr()
+    store = _store(path)
     try:
-        found = zarr.open(_store(path), mode="r")
+        if is_address(path) and name:  # there may be no list of what is there
+            return zarr.open_array(store, path=name, mode="r")
+        found = zarr.open(store, mode="r")
     except Exception as error:  # zarr has many, one for each way to be none
         raise ValueError(explain(f"file {path}", error, "a good Zarr array", "check it")) from None
     if isinstance(found, zarr.Array):
@@ -73,7 +79,12 @@ class ZarrArray:
         check_same(stored.path, ())
         self._path = stored.path
         inner = stored.details[0] or None
-        self._array = zarr.open_array(_store(stored.path), path=inner, mode=mode)
+        try:
+            self._array = zarr.open_array(_store(stored.path), path=inner, mode=mode)
+        except Exception as error:  # zarr has many, and protocols have theirs
+            raise ValueError(
+                explain(f"file {stored.path}", error, "a good Zarr array", "check it")
+            ) from None
 
     @classmethod
     def to_write(cls, stored: Stored) -> ZarrArray:
@@ -87,7 +98,7 @@ class ZarrArray:
         """Read a box."""
         try:
             out[...] = self._array[tuple([slice(r.start, r.stop, r.step) for r in box])]
-        except (OSError, RuntimeError, ValueError) as error:
+        except Exception as error:  # those of codecs, and of protocols
             where = tuple([(r.start, r.stop) for r in box])
             raise ValueError(
                 explain(f"file {self._path}, elements {where}", error, "good chunks", "check them")
@@ -137,4 +148,7 @@ def stored_of(target: Any) -> Stored | None:
 
 def is_zarr(path: str) -> bool:
     """Tell whether a folder is an array or a group of Zarr."""
-    return any((Path(path) / file).exists() for file in ("zarr.json", ".zarray", ".zgroup"))
+    names = ("zarr.json", ".zarray", ".zgroup")
+    if is_address(path):
+        return any(exists(f"{path.rstrip('/')}/{name}") for name in names)
+    return any((Path(path) / name).exists() for name in names)

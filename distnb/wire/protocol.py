@@ -361,7 +361,7 @@ Command = Create | Apply | Reduce | Local | Collective | Fetch | Lay | Free | Bi
 
 
 #: Those that call a function of the user's, whose number and name come first in their ``args``.
-_OF_USERS = frozenset(("apply_along_axis", "foreach", "map_blocks"))
+_OF_USERS = frozenset(("apply_along_axis", "foreach", "map_blocks", "map_stacks"))
 
 
 def bases_of(command: Command) -> set[int]:

@@ -134,7 +134,7 @@ def test_pieces_and_gaps(here, monkeypatch, session):
     from distnb.engines.files import reading
     from distnb.formats import boxes, plain
 
-    monkeypatch.setattr(plain, "_GAP", 40)
+    monkeypatch.setattr(plain.PlainReader, "gap", 40)
     monkeypatch.setattr(plain, "_BUFFER", 100)
     monkeypatch.setattr(reading, "pieces", lambda *args: boxes.pieces(*args, most=90))
     x = numbers((13, 7, 5))

@@ -559,6 +559,29 @@ def test_ufuncs_that_numba_makes(session):
     same(near(x, x[::-1]), near(p, p[::-1]))
 
 
+@pytest.mark.parametrize("name", ["add", "maximum", "power"])
+def test_methods_of_ufuncs_with_the_name_of_numpys(session, name):
+    """What engines know by its name is NumPy's; another of this name is another function."""
+    numba = pytest.importorskip("numba")
+
+    def function(a, b):
+        return a * b + 1
+
+    function.__name__ = name
+    other, p = numba.vectorize(["float64(float64, float64)"])(function), np.linspace(-2, 2, 17)
+    x = dnb.array(p, dist="block")
+    for method, args in (("reduce", ()), ("accumulate", ()), ("reduceat", ([0, 5],))):
+        want = getattr(other, method)(p, *args)
+        try:
+            same(getattr(other, method)(x, *args), np.asarray(want))  # where x is in the notebook
+        except TypeError as error:
+            assert f"got {name}.{method} of a ufunc that is not NumPy's" in str(error)
+            assert not x.at_home
+    stack = dnb.array(np.outer(p, p), dist="block")
+    along = dnb.apply_along_axis(lambda row: other.reduce(row), 1, stack)
+    same(along, other.reduce(np.outer(p, p), axis=1))
+
+
 # -- with ``import distnb as np`` ------------------------------------------------------------------
 
 

@@ -42,7 +42,7 @@ from distnb.client.handle.indexing import index_view, no_bool, one_axis, some_ax
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
-from distnb.client.math.mapping import foreign
+from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method
 from distnb.client.math.reductions import any_, mean, std, var
 from distnb.client.math.scans import (
     accumulate,
@@ -52,6 +52,7 @@ from distnb.client.math.scans import (
     reduce_in_order,
     reduceat,
 )
+from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
 from distnb.client.record.as_arrays import from_pickle
@@ -659,12 +660,16 @@ class DistArray(Array):
             return elementwise(ufunc.__name__, *inputs, **kwargs)
         if method == "__call__" and ufunc in FUNCTIONS:
             return FUNCTIONS[ufunc](*inputs, **kwargs)
+        if method in OTHERS_METHODS and getattr(np, ufunc.__name__, None) is not ufunc:
+            return foreign_method(ufunc, method, *inputs, **kwargs)  # others' may be called alike
         if method == "reduce" and ufunc.__name__ in table.UFUNC_REDUCTIONS and len(inputs) == 1:
             return reduce(
                 table.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **reduce_options(kwargs)
             )
         if method == "reduce" and row is not None and row.run is ufunc and len(inputs) == 1:
             return reduce_in_order(ufunc, *inputs, **reduce_options(kwargs))
+        if method == "__call__" and ufunc.signature is not None:
+            return stacked(ufunc, *inputs, **kwargs)
         if method in UFUNC_METHODS:
             return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
         raise TypeError(

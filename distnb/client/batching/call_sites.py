@@ -16,6 +16,8 @@ __all__ = ["CallSites", "user_frame", "user_place"]
 
 _HERE = os.path.dirname(sys.modules["distnb"].__file__ or "") + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+#: What calls a ufunc of Numba's for the user.
+_NUMBA = os.sep + os.path.join("numba", "np", "ufunc") + os.sep
 #: Files that are known to be distnb's or NumPy's own, and those that are known to be the user's.
 _LIBRARY: set[str] = set()
 _USERS: set[str] = set()
@@ -82,6 +84,6 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
 
 def _is_library(name: str) -> bool:
     """Tell whether code is distnb's or NumPy's own, and remember it."""
-    found = name.startswith((_HERE, _NUMPY))
+    found = name.startswith((_HERE, _NUMPY)) or _NUMBA in name
     (_LIBRARY if found else _USERS).add(name)
     return found

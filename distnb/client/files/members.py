@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from distnb.formats.stored import Stored
 __all__ = ["put", "write_members"]
 
 _STORED, _DEFLATED = 0, 8
+#: What a zip file says of a member: its name, checksum, bytes in the file, bytes, and method.
+_Row: TypeAlias = tuple[str, int, int, int, int]
 
 
 class _Written(NamedTuple):
@@ -30,20 +32,37 @@ class _Written(NamedTuple):
     packed: int
 
 
-def write_members(path: str, arrays: Mapping[str, Array], packed: bool, session: Session) -> None:
-    """Write an archive of arrays into a file that is there."""
-    at, members = 0, []
-    method = _DEFLATED if packed else _STORED
+def write_members(
+    path: str, arrays: Mapping[str, Array | np.ndarray], packed: bool, session: Session
+) -> None:
+    """Write an archive of arrays into a file that is there; NumPy's may have any dtype."""
+    at, members = 0, list[tuple[str, int, int, int, int, int]]()
     for name, x in arrays.items():
-        member, head = f"{name}.npy", npy.header(x.shape, x.dtype)
-        begin = at + len(archives.local_header(member, 0, 0, 0, method))
-        size = len(head) + x.nbytes
-        made = (_deflate if packed else _store)(path, x, head, begin)
-        row = (member, made.check, made.packed, size, method)
-        once(session, put, path, at, archives.local_header(*row))
+        if isinstance(x, Array):
+            row = _put_parts(path, at, f"{name}.npy", x, packed)
+        else:
+            row = _put_here(path, at, f"{name}.npy", x, session)
         members.append((*row, at))
-        at = begin + made.packed
+        at += len(archives.local_header(*row)) + row[2]
     once(session, put, path, at, archives.directory(members, at))
+
+
+def _put_parts(path: str, at: int, member: str, x: Array, packed: bool) -> _Row:
+    """Let engines write a member, and what stands before it."""
+    head, method = npy.header(x.shape, x.dtype), _DEFLATED if packed else _STORED
+    begin = at + len(archives.local_header(member, 0, 0, 0, method))
+    made = (_deflate if packed else _store)(path, x, head, begin)
+    row = (member, made.check, made.packed, len(head) + x.nbytes, method)
+    once(x.session, put, path, at, archives.local_header(*row))
+    return row
+
+
+def _put_here(path: str, at: int, member: str, x: np.ndarray, session: Session) -> _Row:
+    """Write a member that the notebook has, and what stands before it."""
+    data = npy.header(x.shape, x.dtype) + x.tobytes()
+    row = (member, zlib.crc32(data), len(data), len(data), _STORED)
+    once(session, put, path, at, archives.local_header(*row) + data)
+    return row
 
 
 def put(path: str, at: int, data: bytes) -> None:

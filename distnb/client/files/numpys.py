@@ -19,6 +19,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.common.addresses import local_path
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.formats import npy
@@ -164,7 +165,7 @@ def path_of(file: object) -> str | None:
     """Return the whole path of a file that is given by its name; None if it is open."""
     if not isinstance(file, str | bytes | os.PathLike):
         return None
-    return os.path.abspath(os.fsdecode(file))
+    return local_path(os.fsdecode(file))
 
 
 class Archive(Mapping[str, Any]):

@@ -17,8 +17,9 @@ from distnb.client.handle.conversion import Readable
 from distnb.client.handle.indexing import index_view
 from distnb.client.record.advanced_indexing import is_advanced
 from distnb.client.session.session import Session
+from distnb.common.addresses import whole_path
 from distnb.common.config import config
-from distnb.common.errors import GatherError, explain
+from distnb.common.errors import GatherError, explain, without_secrets
 from distnb.formats.stored import Stored
 from distnb.formats.table import FORMATS, format_of
 from distnb.geometry.layout import Ints
@@ -147,7 +148,8 @@ class Opened(NDArrayOperatorsMixin, Readable):
     def __repr__(self) -> str:
         named = "" if self.name is None else f", {self.name!r}"
         cut = f", chunks {self.chunks}" if self.chunks else ""
-        return f"<Opened {self.shape} {self.dtype}{cut} in {os.path.basename(self.path)!r}{named}>"
+        file = os.path.basename(without_secrets(self.path))
+        return f"<Opened {self.shape} {self.dtype}{cut} in {file!r}{named}>"
 
 
 def _read_all(x: object) -> Any:
@@ -174,7 +176,8 @@ def open_(
     Parameters
     ----------
     path : str or path
-        The file; for some formats, a folder.
+        The file; for some formats, a folder. Or an address that fsspec knows, such as
+        ``https://...`` or ``s3://...``: each engine asks for its own part.
     name : str, optional
         Of the array in it: a member, a dataset, a column.
     format : str, optional
@@ -203,7 +206,7 @@ def open_(
     <Opened (1000, 3) float64 in 'table.npy'>
     array([1., 1.])
     """
-    whole = os.path.abspath(os.fspath(path))
+    whole = whole_path(path)
     found = format_of(whole) if format is None else format
     row = FORMATS.get(found)
     if row is None or row.describe is None:

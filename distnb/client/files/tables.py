@@ -17,6 +17,7 @@ from distnb.client.handle.conversion import as_dist, in_layout
 from distnb.client.record.creation import asarray
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.common.addresses import local_path
 from distnb.common.errors import explain
 from distnb.formats.lines import first_lines
 from distnb.formats.parquet import columns_of, describe
@@ -96,7 +97,7 @@ def read_csv(
     ...     {name: c.to_numpy() for name, c in dnb.read_csv("t.csv").items()}
     {'x': array([1, 2]), 'y': array([2.5, nan])}
     """
-    whole, at = os.path.abspath(os.fspath(path)), need(session)
+    whole, at = local_path(path), need(session)
     stamp_of(whole)
     start, lines = first_lines(whole, _HEAD, skiprows)
     options = {
@@ -219,7 +220,7 @@ def read_parquet(
     ...     {name: c.to_numpy() for name, c in dnb.read_parquet("t").items()}
     {'x': array([0, 1, 2]), 'y': array([1., 1., 1.])}
     """
-    whole = os.path.abspath(os.fspath(path))
+    whole = local_path(path)
     known = columns_of(whole)
     wanted = list(known) if columns is None else [_known(whole, n, list(known)) for n in columns]
     text = [name for name in wanted if known[name] is None]
@@ -269,7 +270,7 @@ def to_parquet(
     session = next(iter(found.values())).session
     layout = make_layout(next(iter(shapes)), session.size, "block")
     there = [in_layout(as_dist(x, session), layout) for x in found.values()]
-    with replacing(os.path.abspath(os.fspath(path)), session, folder=True) as folder:
+    with replacing(local_path(path), session, folder=True) as folder:
         done = told(session, 2)
         ins, args = tuple([x.operand for x in there]), (folder, tuple(found), options)
         command = Collective("file.table", (done.operand,), ins, args, session.site())

@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -33,6 +33,8 @@ __all__ = ["append", "is_stream", "replacing", "told", "write"]
 
 #: Bytes that are written at a time at least; what has fewer together is brought together first.
 _RUN = 1 << 12
+#: Bytes of what an encoding makes of an element's byte.
+_SWELLS = {"text": 4, "market": 8}
 
 
 def is_stream(path: str) -> bool:
@@ -256,43 +258,52 @@ def _write_here(data: np.ndarray, stored: Stored, summed: bool, origin: Ints) ->
 
 
 def append(
-    x: Array, path: str, at: int, encoding: str, args: tuple[object, ...]
+    x: Array,
+    path: str,
+    at: int,
+    encoding: str,
+    args: tuple[object, ...],
+    beside: Sequence[Array] = (),
 ) -> list[tuple[int, int, int]]:
     """Encode an array, part by part in order, and write that from a place of a file on.
 
-    Returns of each part its bytes in the file, the CRC-32 of its elements, and their bytes.
+    With those ``beside`` it, which are as long. Returns of each part its bytes in the file, the
+    CRC-32 of its elements, and their bytes.
     """
     if not x.size:
         return []
-    if x.here is not None:
-        return [
-            once(x.session, _append_here, np.ascontiguousarray(x.here), path, at, encoding, args)
-        ]
+    arrays = (x, *beside)
+    here = [np.ascontiguousarray(y.here) for y in arrays if y.here is not None]
+    if len(here) == len(arrays):
+        return [once(x.session, _append_here, here, path, at, encoding, args)]
     found, size = list[tuple[int, int, int]](), x.session.size
-    made = x.itemsize * (4 if encoding == "text" else 1)  # engines hold what they make of a slab
+    made = x.itemsize * _SWELLS.get(encoding, 1)  # engines hold what they make of a slab
     for low, high in slabs(x.shape, made, size) if x.ndim else [(0, 0)]:
-        part = x[low:high] if x.ndim else x
-        slab = part
-        if not _in_order(part):
-            layout = make_layout(part.shape, size, "block" if x.ndim else None)
-            slab = copied(part, x.dtype, layout)
+        parts = _alike([y[low:high] if y.ndim else y for y in arrays])
         done = told(x.session, 3)
-        given = (path, at, encoding, *args)
-        command = Collective(
-            "file.append", (done.operand,), (slab.operand,), given, x.session.site()
-        )
+        given, ins = (path, at, encoding, *args), tuple([y.operand for y in parts])
+        command = Collective("file.append", (done.operand,), ins, given, x.session.site())
         x.session.record(command)
-        parts = [(int(n), int(check), int(raw)) for n, check, raw in done.to_numpy() if raw]
-        at += sum([n for n, _, _ in parts])
-        found += parts
+        rows = [(int(n), int(check), int(raw)) for n, check, raw in done.to_numpy() if raw]
+        at += sum([n for n, _, _ in rows])
+        found += rows
     return found
 
 
+def _alike(arrays: list[Array]) -> list[Array]:
+    """Return arrays that engines hold in order, and alike; as they are, if they lie so."""
+    first = arrays[0]
+    if _in_order(first) and all(x.placed.layout == first.placed.layout for x in arrays):
+        return arrays
+    layout = make_layout(first.shape, first.session.size, "block" if first.ndim else None)
+    return [copied(x, x.dtype, layout) for x in arrays]
+
+
 def _append_here(
-    data: np.ndarray, path: str, at: int, encoding: str, args: tuple[Any, ...]
+    arrays: list[np.ndarray], path: str, at: int, encoding: str, args: tuple[Any, ...]
 ) -> tuple[int, int, int]:
     """Do the same in the notebook."""
-    packed = b"".join(ENCODINGS[encoding](data, *args))
+    data, packed = arrays[0], b"".join(ENCODINGS[encoding](*arrays, *args))
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         write_all(fd, packed, at)

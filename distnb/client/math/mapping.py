@@ -26,7 +26,7 @@ from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Function
 
-__all__ = ["constant", "given_dtypes"]
+__all__ = ["OTHERS_METHODS", "constant", "foreign", "foreign_method", "given_dtypes"]
 
 _Dtypes = tuple[np.dtype, ...]
 
@@ -265,13 +265,32 @@ def foreign(
     outs = (None,) * ufunc.nout if out is None else out
     if ufunc.types and all(set(kinds) <= set("O->") for kinds in ufunc.types):
         expected, do = "a ufunc of numbers", "use distnb.vectorize in place of numpy.frompyfunc"
-    elif ufunc.signature is not None:
-        expected, do = "an elementwise ufunc", "use xarray.apply_ufunc or distnb.foreach"
     elif not all(x is None or isinstance(x, Array) for x in outs):
         expected, do = "distributed arrays as out=", "assign the result"
     else:
         return _placed(_applied(ufunc, inputs, casting, options), outs, where, casting)
     raise TypeError(explain("operation on distributed arrays", ufunc.__name__, expected, do))
+
+
+#: Methods of ufuncs for which engines know NumPy's ufuncs only, by name.
+OTHERS_METHODS = ("accumulate", "reduce", "reduceat")
+
+
+def foreign_method(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    """Do what a method of a ufunc that is not NumPy's does, in the notebook if arrays are there."""
+    session, given = session_of(*inputs), [x for x in inputs if isinstance(x, Array)]
+    if not all_here(given, session) or any(isinstance(x, Array) for x in options.values()):
+        name, do = f"{ufunc.__name__}.{method}", f"lambda row: f.{method}(row)"
+        raise TypeError(
+            explain(
+                "operation on distributed arrays",
+                f"{name} of a ufunc that is not NumPy's",
+                f"one of NumPy's, such as np.add.{method}",
+                f"use distnb.apply_along_axis({do}, axis, x), or .to_numpy() for small arrays",
+            )
+        )
+    here = [np.asarray(x.here) if isinstance(x, Array) else x for x in inputs]
+    return arrays_of(session, watched(method, getattr(ufunc, method), *here, **options))
 
 
 def _applied(ufunc: np.ufunc, inputs: Any, casting: str, options: dict[str, Any]) -> Any:

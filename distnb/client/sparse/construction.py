@@ -1,6 +1,6 @@
 """Sparse arrays by rule, of others, and of files: identity, diagonals, random ones, blocks.
 
-They are made as triplets on the engines; files are read and written by SciPy in the notebook.
+They are made as triplets on the engines, which read and write their own parts of files.
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ from typing import IO, Any, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.files.market import head_of, name_of, read_triplets, write_triplets
+from distnb.client.files.members import write_members
+from distnb.client.files.numpys import path_of
+from distnb.client.files.writing import is_stream, replacing
 from distnb.client.handle.arguments import Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths
@@ -26,6 +30,7 @@ from distnb.client.sparse.arithmetic import dense_of, is_sparse
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.coordinates import coo_array
+from distnb.client.sparse.creation import stored_in
 from distnb.client.sparse.scipys import scipy_sparse, supported
 from distnb.client.stats.random import Generator, default_rng
 from distnb.common.errors import explain
@@ -551,8 +556,14 @@ def _kept(x: Any, mask: Array) -> Any:
     return coo_array((x.data[mask], (x.row[mask], x.col[mask])), shape=x.shape)
 
 
+# -- files ---------------------------------------------------------------------------------------
+
 #: A path, or an open file.
 File: TypeAlias = str | PathLike[str] | IO[bytes]
+#: Names of Matrix Market files that only SciPy expands.
+_PACKED = (".bz2",)
+#: Where an axis is as long, SciPy does not look whether an array is symmetric.
+_LOOKED_AT = 100
 
 
 def _sent(x: Any, session: Session | None) -> Any:
@@ -564,19 +575,25 @@ def _sent(x: Any, session: Session | None) -> Any:
 def load_npz(file: File, *, session: Session | None = None) -> Any:
     """Return the sparse array that a file of SciPy's ``save_npz`` holds.
 
-    The notebook reads it, and sends to each engine its part.
+    Each engine reads its own part of CSR, CSC and COO; what is compressed it expands up to there.
+    Of an open file, and of other formats, the notebook reads all, and sends each engine its part.
 
     Parameters
     ----------
     file : str, path or open file
-        The file, which the notebook sees.
+        The file, which all engines see.
     session : Session, optional
         Where it is made; by default the current one.
 
     Returns
     -------
     csr_array, csc_array or coo_array
-        Of the format in the file; CSR for others.
+        Of the format in the file; CSR for others. As many rows, or columns, on each engine.
+
+    Raises
+    ------
+    ValueError
+        For a file that is cut off, and for indices or pointers that do not fit: the file is named.
 
     Examples
     --------
@@ -587,20 +604,30 @@ def load_npz(file: File, *, session: Session | None = None) -> Any:
     array([[0, 2],
            [1, 0]])
     """
-    return _sent(scipy_sparse().load_npz(file), session)
+    path = path_of(file)
+    found = None if path is None or is_stream(path) else stored_in(path, need(session))
+    if found is None:
+        return _sent(scipy_sparse().load_npz(file), session)
+    kind, x = found
+    if kind == "coo":
+        data, coords, shape = x
+        return coo_array((data, coords), shape=shape)
+    return (csr_array if kind == "csr" else csc_array).of(x)
 
 
 def save_npz(file: File, matrix: Sparse, compressed: bool = True) -> None:
-    """Save a sparse array as SciPy's ``save_npz``; it comes to the notebook for that.
+    """Save a sparse array as SciPy's ``save_npz``: each engine writes its own part.
+
+    The file appears whole, or not at all. To an open file the notebook writes.
 
     Parameters
     ----------
     file : str, path or open file
-        Which is written.
+        Which is written; ``.npz`` is appended to a name without it.
     matrix : sparse array
         What is saved.
     compressed : bool
-        Whether the file is compressed.
+        Whether the file is compressed: it takes less room and more time, also to read.
 
     Examples
     --------
@@ -610,25 +637,45 @@ def save_npz(file: File, matrix: Sparse, compressed: bool = True) -> None:
     ...     dnb.sparse.load_npz("A.npz").nnz
     2
     """
-    scipy_sparse().save_npz(file, matrix.to_scipy(), compressed)
+    path = path_of(file)
+    if path is None or is_stream(path) or matrix.ndim != 2:
+        scipy_sparse().save_npz(file, matrix.to_scipy(), compressed)
+        return
+    if matrix.format == "coo":
+        places = {"row": matrix.tocoo(copy=False).row, "col": matrix.tocoo(copy=False).col}
+    else:
+        x = matrix._compressed()
+        places = {"indices": x.indices, "indptr": x.indptr}
+    about = {"format": np.array(matrix.format.encode()), "shape": np.array(matrix.shape)}
+    arrays = {**places, **about, "data": matrix.data, "_is_array": np.array(True)}
+    path = path if path.endswith(".npz") else f"{path}.npz"
+    with replacing(path, matrix.session) as name:
+        write_members(name, arrays, compressed, matrix.session)
 
 
 def mmread(source: File, *, session: Session | None = None) -> Any:
     """Return the sparse array of a Matrix Market file, as ``scipy.io.mmread``.
 
-    The notebook reads it, and sends to each engine its part.
+    Each engine parses a share of the lines, and has their elements; how many there are is read:
+    this waits. The notebook reads files of dense arrays, those that end in ``.bz2``, and open ones.
 
     Parameters
     ----------
     source : str, path or open file
-        The file, which the notebook sees.
+        The file, which all engines see; it may be compressed by gzip or Zstandard.
     session : Session, optional
         Where it is made; by default the current one.
 
     Returns
     -------
     coo_array
-        Of a dense file, too.
+        Of a dense file, too. It has both halves of what is symmetric.
+
+    Raises
+    ------
+    ValueError
+        For a head that is not good, a line that is no triplet within the shape, and a file that is
+        cut off: the file is named, and the line.
 
     Examples
     --------
@@ -639,26 +686,45 @@ def mmread(source: File, *, session: Session | None = None) -> Any:
     array([[0, 2],
            [1, 0]])
     """
-    sparse = scipy_sparse()
+    sparse, path = scipy_sparse(), path_of(source)
+    if path is not None and not is_stream(path) and not path.endswith(_PACKED):
+        head = head_of(path)
+        if not head.dense:
+            data, rows, columns = read_triplets(path, head, need(session))
+            return coo_array((data, (rows, columns)), shape=head.shape)
     from scipy.io import mmread
 
-    found = mmread(source)
-    return _sent(sparse.coo_array(found), session)
+    return _sent(sparse.coo_array(mmread(source)), session)
 
 
-def mmwrite(target: File, a: Sparse, **options: Any) -> None:
+def mmwrite(
+    target: File,
+    a: Sparse,
+    comment: str | None = None,
+    field: str | None = None,
+    precision: int | None = None,
+    symmetry: str | None = "AUTO",
+) -> None:
     """Write a sparse array as a Matrix Market file, as ``scipy.io.mmwrite``.
 
-    It comes to the notebook for that.
+    Each engine writes the lines of its own elements; the file appears whole, or not at all. To an
+    open file the notebook writes.
 
     Parameters
     ----------
     target : str, path or open file
-        Which is written.
+        Which is written; ``.mtx`` is appended to a name without it.
     a : sparse array
         What is written.
-    **options
-        Of ``scipy.io.mmwrite``.
+    comment : str, optional
+        Goes below the first line.
+    field : {'real', 'complex', 'pattern', 'integer'}, optional
+        What elements are written as; by default what they are.
+    precision : int, optional
+        Digits; by default as many as tell a number from others.
+    symmetry : {'AUTO', 'general', 'symmetric', 'skew-symmetric', 'hermitian'}, optional
+        Of which only the half below the diagonal is written. None looks what holds, for which the
+        array is transposed; 'AUTO' does so below 100 rows and columns, else it is 'general'.
 
     Examples
     --------
@@ -669,6 +735,28 @@ def mmwrite(target: File, a: Sparse, **options: Any) -> None:
     2
     """
     scipy_sparse()
-    from scipy.io import mmwrite
+    path = path_of(target)
+    options = {"comment": comment, "field": field, "precision": precision}
+    if path is None or is_stream(path) or a.ndim != 2:
+        from scipy.io import mmwrite
 
-    mmwrite(target, a.to_scipy(), **options)
+        mmwrite(target, a.to_scipy(), symmetry=symmetry, **options)
+        return
+    if symmetry == "AUTO":
+        symmetry = None if max(a.shape) < _LOOKED_AT else "general"
+    kind = _symmetry(a) if symmetry is None else symmetry.lower()
+    x = a.tocoo(copy=False) if kind == "general" else tril(a)
+    write_triplets(name_of(path), (x.data, x.row, x.col), x.shape, kind, options)
+
+
+def _symmetry(x: Any) -> str:
+    """Return what a file may say of an array of which it has one half."""
+    if x.shape[0] == x.shape[1]:
+        x, kind = x.tocsr(), x.dtype.kind
+        if not (x != x.T).nnz:
+            return "symmetric"
+        if kind in "ifc" and not (x != -x.T).nnz:
+            return "skew-symmetric"
+        if kind == "c" and not (x != x.conj().T).nnz:
+            return "hermitian"
+    return "general"

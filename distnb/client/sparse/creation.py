@@ -1,4 +1,4 @@
-"""Compressed arrays of what users have: SciPy's arrays, triplets, dense arrays, a shape."""
+"""Compressed arrays of what users have: SciPy's arrays and files, triplets, dense ones, a shape."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.files.reading import read_view
 from distnb.client.handle.arguments import Dist, Shape
-from distnb.client.handle.array import Array
-from distnb.client.handle.conversion import as_dist, in_layout
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import as_dist, copied, in_layout
 from distnb.client.handle.indexing import lengths
+from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray
 from distnb.client.session.session import Session
 from distnb.client.sparse.balance import balanced_cuts
-from distnb.client.sparse.commands import made, recut, routed, sent
+from distnb.client.sparse.commands import made, record, recut, routed, sent
 from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
-from distnb.client.sparse.structure import Stored, cuts_for, line
+from distnb.client.sparse.structure import Stored, Structure, cuts_for, even, line, pointer_cuts
 from distnb.common.errors import explain
+from distnb.formats.archives import describe, members_of
+from distnb.formats.stored import Stored as File
 from distnb.geometry.layout import Ints
+from distnb.geometry.views import View
 
-__all__ = ["stored", "triplets"]
+__all__ = ["stored", "stored_in", "triplets"]
+
+_COUNT = np.dtype(np.int64)
+#: What a compressed array's archive has beside its elements.
+_POINTED = ("indices", "indptr")
 
 
 def stored(
@@ -125,3 +134,99 @@ def triplets(arg1: Any, shape: Shape | None, kind: np.dtype | None) -> tuple[Any
 
 def _balanced(x: Stored, dist: Dist) -> Stored:
     return recut(x, balanced_cuts(x)) if isinstance(dist, str) and dist == "nnz" else x
+
+
+# -- SciPy's archives ----------------------------------------------------------------------------
+
+
+def stored_in(path: str, session: Session) -> tuple[str, Any] | None:
+    """Return the format in a file of SciPy's, and what engines read; None for what SciPy reads.
+
+    Of triplets: elements, places and the shape; else what an array is made of.
+    """
+    members = members_of(path)
+    if not {"format", "shape", "data"} <= {*members}:
+        return None
+    with np.load(path, allow_pickle=False) as there:
+        kind, shape = there["format"].item(), tuple(map(int, there["shape"]))
+    kind = kind.decode() if isinstance(kind, bytes) else kind
+    names = {"coo": ("row", "col"), "csr": _POINTED, "csc": _POINTED}.get(kind, ())
+    if len(shape) != 2 or not names or not {*names} <= {*members}:
+        return None
+    found = [describe(path, name) for name in ("data", *names)]
+    for name, (stored, view) in zip(names, found[1:], strict=True):
+        if np.dtype(stored.dtype).kind not in "iu" or len(view.shape) != 1:
+            raise _unfit(path, f"{name} of {stored.dtype}, shape {view.shape}", "integers")
+    if kind == "coo":
+        return kind, _triplets_in(path, found, shape, session)
+    return kind, _compressed_in(path, found, shape if kind == "csr" else shape[::-1], session)
+
+
+def _triplets_in(
+    path: str, there: list[tuple[File, View]], shape: Ints, session: Session
+) -> tuple[Any, tuple[Any, Any], Ints]:
+    """Return elements, rows and columns, and the shape."""
+    n = _length(path, *there)
+    where = line(even(n, session.size))
+    data, *places = [read_view(*x, dist=where, session=session) for x in there]
+    for index, most in zip(places, shape, strict=True):
+        _check_within(path, index, most)
+    return data, (places[0], places[1]), shape
+
+
+def _compressed_in(
+    path: str, there: list[tuple[File, View]], lengths: Ints, session: Session
+) -> Stored:
+    """Return the array; each engine reads its part, as long as the pointers say."""
+    data, indices, (stored, pointers) = there
+    (major, minor), size = lengths, session.size
+    nnz, cuts = _length(path, data, indices), even(major, size)
+    if pointers.shape != (major + 1,):
+        raise _unfit(path, f"indptr of shape {pointers.shape}", f"({major + 1},)")
+    before, after = [
+        read_view(stored, pointers.take(0, k, 1, major), dist=line(cuts), session=session)
+        for k in (0, 1)
+    ]
+    if major and int(before[0]):
+        raise _unfit(path, f"indptr from {int(before[0])} on", "0")
+    counts = after.astype(_COUNT) - before.astype(_COUNT)
+    ends = _ends(path, counts, cuts, nnz)
+    kind, where = index_dtype(major, minor, nnz), line(ends)
+    elements, places = [read_view(*x, dist=where, session=session) for x in (data, indices)]
+    _check_within(path, places, minor)
+    indptr = create(session, (major + size,), kind, line(pointer_cuts(cuts)), ("empty",))
+    record("sparse.count", (indptr,), (copied(counts, kind, line(cuts)),), ())
+    structure = Structure(major, minor, cuts, ends, in_layout(places, where, kind), indptr)
+    return Stored(in_layout(elements, where, supported(elements.dtype)), structure)
+
+
+def _ends(path: str, counts: Array, cuts: Ints, nnz: int) -> Ints:
+    """Return how many elements lie before each cut."""
+    if not len(counts):
+        found = (0,) * len(cuts)
+    elif int(counts.min()) < 0:
+        raise _unfit(path, "indptr that falls", "pointers that rise")
+    else:
+        upto = cumsum(counts)[np.maximum(cuts, 1) - 1].to_numpy()
+        found = tuple([int(n) if cut else 0 for n, cut in zip(upto, cuts, strict=True)])
+    if found[-1] != nnz:
+        raise _unfit(path, f"indptr up to {found[-1]}", f"{nnz}, as there are elements")
+    return found
+
+
+def _length(path: str, *there: tuple[File, View]) -> int:
+    """Return how many elements there are; raise ValueError if there are not as many of all."""
+    shapes = [view.shape for _, view in there]
+    if len({*shapes}) > 1 or len(shapes[0]) != 1:
+        raise _unfit(path, f"shapes {shapes}", "one axis, as long")
+    return shapes[0][0]
+
+
+def _check_within(path: str, index: Array, n: int) -> None:
+    """Raise ValueError for an index that is outside."""
+    if len(index) and not 0 <= int(index.min()) <= int(index.max()) < n:
+        raise _unfit(path, f"an index of {int(index.min())} or {int(index.max())}", f"0 to {n - 1}")
+
+
+def _unfit(path: str, got: str, expected: str) -> ValueError:
+    return ValueError(explain(f"file {path}", got, expected, "write it again"))

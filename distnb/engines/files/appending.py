@@ -14,7 +14,7 @@ from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import write_all
 from distnb.formats.stored import bytes_of, check_same
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
-from distnb.wire.protocol import Collective
+from distnb.wire.protocol import Collective, Operand
 
 __all__ = ["Append"]
 
@@ -22,13 +22,14 @@ __all__ = ["Append"]
 class Append:
     """Write parts in the order of ranks; ``args`` are path, place, encoding and its arguments.
 
+    Operands after the first lie as it does, and go into what is written, too.
     The output has a row for each rank: the bytes that it wrote, the CRC-32 of its elements, and
     their bytes.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
         self.path, self.start, self.encoding, *self.args = command.args
-        self.operand, self.store = command.ins[0], store
+        self.operands, self.store = command.ins, store
         self.out = store.bases[command.outs[0].base]
         self.rank, self.size = store.rank, self.out.shape[0]
         others = [rank for rank in range(self.size) if rank != self.rank]
@@ -38,11 +39,10 @@ class Append:
     def run(self, exchange: Exchange, clock: Clock) -> None:
         """Encode this rank's part, tell all how long it is, and write it."""
         before = clock.switch(COMPUTE)
-        part = own(self.store, self.operand)
-        data = np.ascontiguousarray(part[1]) if part is not None else np.empty(0)
+        data, *more = [self._part(operand) for operand in self.operands]
         packed = []
         if data.size:
-            for some in ENCODINGS[self.encoding](data, *self.args):
+            for some in ENCODINGS[self.encoding](data, *more, *self.args):
                 exchange.comm.check()
                 packed.append(some)
         lengths = np.zeros(self.size, np.int64)
@@ -58,6 +58,11 @@ class Append:
         if self.out.block is not None:
             self.out.block[...] = (int(mine[0]), check, data.nbytes)
         clock.switch(before)
+
+    def _part(self, operand: Operand) -> np.ndarray:
+        """Return what this rank is to write of a view."""
+        part = own(self.store, operand)
+        return np.empty(0) if part is None else np.ascontiguousarray(part[1])
 
     def _write(self, exchange: Exchange, packed: list[bytes], at: int) -> None:
         if not packed:

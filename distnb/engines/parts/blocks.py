@@ -24,7 +24,7 @@ from distnb.measure.events import COMPUTE, Clock
 from distnb.plans.halos import BOUNDARIES, Box, halo_of
 from distnb.wire.protocol import Collective
 
-__all__ = ["AlongAxis", "Blocks"]
+__all__ = ["AlongAxis", "Blocks", "Stacks"]
 
 #: Bytes of results that the function computes at a time.
 _TILE = 1 << 21
@@ -213,6 +213,20 @@ class AlongAxis(SingleEngine):
                     )
                 )
             found[place] = one
+
+
+class Stacks(SingleEngine):
+    """Fill with what a ufunc of last axes makes of blocks; ``args``: its number and name."""
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        super().__init__(command, store)
+        self.function = store.functions[self.args[0]]
+        self.outs = [store.bases[x.base] for x in command.outs]
+        self.out = max(self.outs, key=lambda base: 0 if base.block is None else base.block.size)
+
+    def work(self) -> None:
+        """Call the function once."""
+        self.function(*[_target(base) for base in (*self.ins, *self.outs)])
 
 
 def _by(boxes: tuple[Box, ...], rank: int) -> dict[int, list[Box]]:

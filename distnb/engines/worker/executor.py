@@ -72,6 +72,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "foreach.tell": results.Told,
     "gather": gather_scatter.Gather,
     "map_blocks": blocks.Blocks,
+    "map_stacks": blocks.Stacks,
     "nonzero": masks.Nonzero,
     "panel": panels.PanelStep,
     "pencils": pencils.Pencils,
