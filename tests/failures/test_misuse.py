@@ -255,7 +255,7 @@ IN_ONE_FORM = [
     ("a.astype('M8')", TypeError),
     ("a.astype(np.longdouble)", TypeError),
     ("a[...] = None", TypeError),
-    ("a[...] = 'x'", TypeError),
+    ("a[...] = 'x'", ValueError),
     ("a[...] = np.datetime64('2020-01-01')", TypeError),
     ("np.asarray(a, copy=False)", ValueError),
     ("dnb.zeros(-1)", ValueError),

@@ -407,7 +407,16 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
 
 def _listed(value: Any, dtype: np.dtype) -> Any:
     """Return a list, or text, as an array; NumPy does not cast these, but stores one by one."""
-    return np.asarray(value, dtype) if isinstance(value, list | tuple | str | bytes) else value
+    if isinstance(value, list | tuple):
+        return np.asarray(value, dtype)
+    if isinstance(value, str | bytes):
+        try:
+            return np.asarray(value, dtype)
+        except ValueError as error:
+            raise ValueError(
+                explain("value to assign", f"{value!r} ({error})", f"{dtype}", "assign a number")
+            ) from None
+    return value
 
 
 def _stored(number: Any, dtype: np.dtype, masked: bool) -> Typed:
