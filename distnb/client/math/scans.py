@@ -431,7 +431,9 @@ def reduce_in_order(
 ) -> Any:
     """Reduce with a ufunc for which the order matters, as ``ufunc.reduce``: one segment an axis."""
     x = asarray(array)
-    options = {} if initial is np._NoValue else {"initial": initial}
+    options: dict[str, Any] = {"keepdims": keepdims}
+    if initial is not np._NoValue:
+        options["initial"] = initial
     if where is not True:
         options["where"] = np.ones((), bool)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
