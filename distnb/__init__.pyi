@@ -673,7 +673,10 @@ conjugate: _Unary
 """Return the complex conjugate."""
 
 def connect(
-    profile: str | None = None, cluster_id: str | None = None, client: Any = None
+    profile: str | None = None,
+    cluster_id: str | None = None,
+    client: Any = None,
+    timeout: float = 0.0,
 ) -> Session:
     """Use engines that were started with ``ipcluster start --engines=MPI``."""
 

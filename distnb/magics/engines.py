@@ -40,6 +40,7 @@ class EngineMagics(Magics):
     @argument("--keep", default=None, help="how long arrays outlive the notebook, as in 1h")
     @argument("--profile", default=None, help="ipyparallel profile to connect to")
     @argument("--cluster-id", default=None, help="ipyparallel cluster to connect to")
+    @argument("--timeout", type=float, default=0.0, help="seconds to wait for a cluster")
     @storing("status")
     @line_magic
     @output_can_be_silenced
@@ -70,7 +71,7 @@ class EngineMagics(Magics):
             named = attach().named
             self.shell.user_ns.update({n: x for n, x in named.items() if n.isidentifier()})
         elif args.action == "connect":
-            current.connect(args.profile, args.cluster_id)
+            current.connect(args.profile, args.cluster_id, timeout=args.timeout)
         elif args.action == "stop" and (session := current.active()) is not None:
             session.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
 
-WAIT = "import ipyparallel as ipp; ipp.Client().wait_for_engines(2, timeout=250)"
+WAIT = "import distnb as dnb; assert dnb.connect(timeout=250).size == 2"
 
 
 def environment_of(folder, engines):

@@ -506,8 +506,12 @@ def test_a_cluster_that_the_user_started(mark, scratch):
             assert launch.running_default_cluster()
             command[2] = "ipyparallel.engine"
             with subprocess.Popen(command[:3], env=environment(), stdout=log, stderr=log) as engine:
-                until(connected)
-                engine.terminate()
+                try:
+                    with contextlib.closing(launch.connect_client(timeout=60)) as client:
+                        assert launch.connect_client(client=client) is client
+                        assert client[:].apply_sync(lambda: 1) == [1]
+                finally:
+                    engine.terminate()
         finally:
             controller.terminate()
     until(lambda: not marked(mark))
@@ -517,14 +521,3 @@ def test_a_cluster_that_the_user_started(mark, scratch):
 def test_a_client_is_a_client():
     with pytest.raises(TypeError, match=r"^client: got list, expected an ipyparallel.Client"):
         launch.connect_client(client=[])
-
-
-def connected():
-    """Tell whether the default cluster has an engine."""
-    try:
-        client = launch.connect_client()
-    except ConnectionError:
-        return False
-    with contextlib.closing(client):
-        assert launch.connect_client(client=client) is client
-        return client[:].apply_sync(lambda: 1) == [1]

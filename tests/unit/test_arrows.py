@@ -29,7 +29,7 @@ def tree(folder, **sources):
     return package
 
 
-@pytest.mark.tier("test")  # `make check` is a part of `make quick`
+@pytest.mark.tier("test-all")  # `make check` does it
 def test_the_package_has_no_forbidden_arrow():
     assert arrows.violations(ROOT / arrows.PACKAGE) == []
 

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
+from traitlets.config import Config
 
 import distnb as dnb
 from distnb.client.session import current
@@ -100,7 +101,8 @@ def test_prompts_on_pages(page, blocks, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("page", "blocks"), examples("python", prompts=False))
 def test_scripts_on_pages(page, blocks, monkeypatch):
     monkeypatch.setattr(dnb, "start", lambda n=None: dnb.inprocess(n or 2))
-    names = {"__name__": "__main__"}
+    monkeypatch.setattr(dnb, "connect", lambda **_: dnb.inprocess(2))
+    names = {"__name__": "__main__", "get_config": Config}  # which profiles are read with
     for block in blocks:
         exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
 

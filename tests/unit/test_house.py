@@ -130,7 +130,7 @@ def test_a_figure_may_be_as_large_as_the_committed_one_and_no_larger(tmp_path, m
     assert house.main([str(tmp_path / "nowhere")]) == 1
 
 
-@pytest.mark.tier("test")  # `make check` is a part of `make quick`
+@pytest.mark.tier("test-all")  # `make check` does it
 def test_the_package_is_no_worse_than_committed():
     assert house.main([]) == 0
 

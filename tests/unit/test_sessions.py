@@ -22,7 +22,7 @@ def started(monkeypatch):
         found.append(n)
         return SimpleNamespace(client=n, stop=lambda: None)
 
-    def connect_client(profile, cluster_id, client):
+    def connect_client(profile, cluster_id, client, timeout):
         return client or 2
 
     launch = SimpleNamespace(

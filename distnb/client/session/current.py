@@ -202,7 +202,10 @@ def _tell_of_cores(engines: int) -> None:
 
 
 def connect(
-    profile: str | None = None, cluster_id: str | None = None, client: Any = None
+    profile: str | None = None,
+    cluster_id: str | None = None,
+    client: Any = None,
+    timeout: float = 0.0,
 ) -> Session:
     """Use engines that were started with ``ipcluster start --engines=MPI``.
 
@@ -214,6 +217,9 @@ def connect(
         As for ``ipyparallel.Client``.
     client : ipyparallel.Client, optional
         A connected client to use.
+    timeout : float, optional
+        Seconds to wait for the cluster and all of its engines, which may stand in the queue of a
+        batch system. By default it has to be there.
 
     Returns
     -------
@@ -236,7 +242,7 @@ def connect(
     before = _running(origin) if client is None else None
     if before is not None and before.origin == origin and not before.connection.dead:
         return _again(before, "connect(client=ipyparallel.Client())")
-    found = _launch().connect_client(profile, cluster_id, client)
+    found = _launch().connect_client(profile, cluster_id, client, timeout)
     made = Session(_reach(found))
     made.origin = origin if client is None else ()
     return _become_current(made)

@@ -423,12 +423,15 @@ def _connection_file(profile: Path, cluster_id: str | None) -> Path:
 # Clusters started by others -------------------------------------------------------------------
 
 START_ONE = "start one with `ipcluster start -n 4 --engines=MPI`"
+#: Seconds between two looks at a cluster that is to come, and until an engine answers.
+_SOON, _ANSWER = 0.5, 10.0
 
 
 def connect_client(
     profile: str | None = None,
     cluster_id: str | None = None,
     client: ipyparallel.Client | None = None,
+    timeout: float = 0.0,
 ) -> ipyparallel.Client:
     """Connect to a cluster that was started by ``ipcluster start --engines=MPI``.
 
@@ -440,6 +443,8 @@ def connect_client(
         Id of the cluster, if it was started with ``--cluster-id``.
     client : ipyparallel.Client, optional
         A client that is connected already; it is checked and returned.
+    timeout : float, optional
+        Seconds to wait for the cluster, and for all engines of its MPI world.
 
     Returns
     -------
@@ -455,15 +460,50 @@ def connect_client(
     --------
     >>> client = connect_client(profile="mpi")                               # doctest: +SKIP
     """
-    if client is None:
-        client = _connect(profile, cluster_id)
-    if not hasattr(client, "ids"):
-        got = type(client).__name__
-        raise TypeError(explain("client", got, "an ipyparallel.Client", "pass client=Client()"))
-    if not client.ids:
-        do = f"wait until ipcluster reports that they have started, or {START_ONE}"
-        raise ConnectionError(explain("engines of the cluster", 0, "at least 1", do))
+    if client is not None:
+        if not hasattr(client, "ids"):
+            got = type(client).__name__
+            raise TypeError(explain("client", got, "an ipyparallel.Client", "pass client=Client()"))
+        _check_engines(client, 1)
+        return client
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            return _complete(_connect(profile, cluster_id), timeout > 0)
+        except ConnectionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_SOON)  # and a new client, for one is not told of all that came meanwhile
+
+
+def _complete(client: ipyparallel.Client, whole: bool) -> ipyparallel.Client:
+    """Return a client that has an engine, or a ``whole`` world of them; else close it and raise."""
+    try:
+        _check_engines(client, 1)
+        _check_engines(client, _size_of_world(client) if whole else 1)
+    except BaseException:
+        client.close()
+        raise
     return client
+
+
+def _check_engines(client: ipyparallel.Client, n: int) -> None:
+    """Raise ConnectionError for less than n engines."""
+    if len(client.ids) < n:
+        do = f"wait until ipcluster reports that they have started (timeout=), or {START_ONE}"
+        raise ConnectionError(
+            explain("engines of the cluster", len(client.ids), f"at least {n}", do)
+        )
+
+
+def _size_of_world(client: ipyparallel.Client) -> int:
+    """Return how many engines there will be, as one says that is there; 1 if none does."""
+    import ipyparallel
+
+    try:
+        return int(client[client.ids[:1]].pull("mpi_size", block=False).get(_ANSWER)[0])
+    except (ipyparallel.error.RemoteError, TimeoutError):
+        return 1  # what is wrong with it is said by who uses it
 
 
 def _connect(profile: str | None, cluster_id: str | None) -> ipyparallel.Client:
