@@ -38,7 +38,14 @@ from distnb.client.handle.arguments import (
 )
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied
-from distnb.client.handle.indexing import index_view, no_bool, one_axis, place_of, some_axes
+from distnb.client.handle.indexing import (
+    check_levels,
+    index_view,
+    no_bool,
+    one_axis,
+    place_of,
+    some_axes,
+)
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
@@ -399,8 +406,8 @@ class DistArray(Array):
             put_advanced(self, key, value)
             return
         view, is_element = index_view(self.dview, key)
-        if is_element and np.ndim(value):  # NumPy says whether that is a number
-            np.empty(1, self.dtype)[0] = np.zeros(np.shape(value), self.dtype)
+        if is_element or view.shape:
+            check_levels(value, len(view.shape), self.dtype)
         assign(self.alias(view), value)
 
     @property

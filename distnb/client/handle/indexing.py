@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Axes, Shape, Subscript
 from distnb.common.errors import explain
@@ -39,6 +40,23 @@ def no_bool(axis: Any) -> Any:
     if isinstance(axis, bool | np.bool_):
         raise TypeError(explain("axis", repr(axis), "an integer", "pass a number"))
     return axis
+
+
+def check_levels(value: ArrayLike, ndim: int, dtype: np.dtype) -> None:
+    """Raise what NumPy raises for a list that has more levels than its target has axes."""
+    if not ndim:
+        if isinstance(value, list | tuple):
+            np.empty(1, dtype)[0] = value
+        elif np.ndim(value):  # NumPy says whether that is a number
+            np.empty(1, dtype)[0] = np.zeros(np.shape(value), dtype)
+        return
+    levels, first = 0, value
+    while isinstance(first, list | tuple) and first:
+        levels, first = levels + 1, first[0]
+    if levels > ndim:
+        raise ValueError(
+            explain("value to assign", f"{levels} levels of lists", f"at most {ndim}", "flatten it")
+        )
 
 
 def place_of(index: tuple[Any, ...], shape: Ints) -> tuple[int, ...]:
