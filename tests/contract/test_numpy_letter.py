@@ -226,6 +226,11 @@ CASES = {
         for x in ("A([1, 2])", "A([1.5, 2])[1]", "A(2.5)")
         for how in ("", "d", ".2f", "5")
     ),
+    "no axes": tuple(
+        f"xp.{name}.reduce(A({x}), axis={axis})"
+        for name in ("hypot", "subtract", "divide", "arctan2", "logaddexp")
+        for x, axis in (([-2, 3], "()"), ([[True, False]], "()"), (-2.0, "None"), ([-2.5], "()"))
+    ),
     "ranges": (
         "xp.arange(1 + 1j)",
         "xp.arange(0, 3, 1 + 0j)",
@@ -307,6 +312,7 @@ WRITES = (
         for place in places
         for value in ("[7]", "(7,)", "[[7]]", "[[5, 6]]", "[[[5, 6]]]", "[[[]]]", "[]")
     ),
+    "r = A([1, 2, 3]); s = xp.subtract.reduce(r, axis=()); s += 1",
     "r = A([1, 2, 3]); s = r[1]; s *= [1, 2]; r[:] = s[:3]",
     "r = A([1.0, 2, 3]); r.fill(Ratio(2.5))",
     "r = A([1, 2], '?'); r **= 2",

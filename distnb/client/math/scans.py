@@ -443,8 +443,10 @@ def reduce_in_order(
     first = ufunc.identity if initial is np._NoValue else initial
     if where is not True:
         x = _with_identity(ufunc, x, where, kind)
-    found = x if x.ndim else x.astype(kind)
     axes = some_axes(axis, x.ndim) if x.ndim else ()
+    found = x if axes else x.astype(kind)  # of no axes it is a copy
+    if not axes and first is not None:
+        found = elementwise(ufunc.__name__, np.asarray(first).astype(kind), found)
     for d in sorted(axes, reverse=True):
         begun = initial not in (None, np._NoValue) or not found.shape[d]
         if begun:
