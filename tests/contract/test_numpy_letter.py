@@ -226,6 +226,13 @@ CASES = {
         for x in ("A([1, 2])", "A([1.5, 2])[1]", "A(2.5)")
         for how in ("", "d", ".2f", "5")
     ),
+    "views of elements": (
+        "A([4, 5])[0][None]",
+        "A([4, 5])[1][None, None]",
+        "A([4, 5])[0].reshape(1, 1)",
+        "A(np.int8(5))[()][None]",
+        "xp.broadcast_to(A([4, 5])[1], (2, 3))",
+    ),
     "no axes": tuple(
         f"xp.{name}.reduce(A({x}), axis={axis})"
         for name in ("hypot", "subtract", "divide", "arctan2", "logaddexp")
