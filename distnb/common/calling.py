@@ -274,6 +274,13 @@ class _Numpys(ModuleType):
         return numpys, (self.__name__,)
 
 
+def read_only(values: object) -> Any:
+    """Return an array that a function of the user's uses: what it wrote there would be lost."""
+    found = np.asarray(values)
+    found.flags.writeable = False
+    return found[()]
+
+
 @cache
 def numpys(module: str, name: str | None = None) -> Any:
     """Return a module of NumPy's as functions of the user's see it on engines, or a name in it."""

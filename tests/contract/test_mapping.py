@@ -608,3 +608,29 @@ def test_names_that_are_not_numpys_are_refused_on_engines(session, name):
     a = dnb.array(numbered((4,)), dist="block")
     with pytest.raises(RuntimeError, match=rf"{name} of distnb on an engine"):
         dnb.vectorize(lambda v: getattr(dnb, name) and v, otypes="d")(a).to_numpy()
+
+
+def test_functions_of_elements_and_slices_read_arrays_that_they_use(session):
+    x = np.arange(24.0).reshape(4, 6)
+    a, table = dnb.array(x), dnb.array(np.arange(24.0) ** 2)
+    taps = dnb.array([0.25, 0.5, 0.25])
+    number = dnb.array([3.0])[0]
+    same(
+        dnb.apply_along_axis(lambda row: np.convolve(row, np.asarray(taps), "same"), 1, a),
+        np.apply_along_axis(lambda row: np.convolve(row, [0.25, 0.5, 0.25], "same"), 1, x),
+    )
+    same(dnb.vectorize(lambda v: table[int(v)] + number, "d")(a), x**2 + 3)
+
+    def writes(v):
+        np.asarray(table)[0] = v
+        return v
+
+    if a.here is None:
+        with pytest.raises(ValueError, match="read-only"):
+            dnb.vectorize(writes, "d")(a).to_numpy()
+
+
+def test_what_a_function_reads_is_within_the_budget(session):
+    table = dnb.array(np.arange(100.0), dist="block")
+    with setting(gather_budget=80), pytest.raises(dnb.GatherError):
+        dnb.vectorize(lambda v: table[int(v)], "d")(dnb.arange(4.0, dist="block"))

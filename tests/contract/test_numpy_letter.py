@@ -192,6 +192,65 @@ CASES = {
         "A([[1, 2, 3]])[0, A(1.0) :]",
         "xp.cov(A([[1, 2, 4], [3, 4, 1]]), dtype='i4')",
     ),
+    "transforms": tuple(
+        f"xp.fft.{name}(A(np.ones(4)), out=A(np.zeros({shape}, {kind!r})))"
+        for name in ("fft", "rfft", "fftn", "ihfft")
+        for shape in (3, 4, (2, 4), ())
+        for kind in "dD"
+    ),
+    "others": tuple(
+        f"A({numbers}) {sign} {other}"
+        for numbers in ([1, 2], [[1.0, 2]], 3)
+        for sign in ("==", "!=")
+        for other in ("'a'", "None", "['a', 'b']", "np.array(['a'] * 3)", "print", "np.str_('1')")
+    )
+    + (
+        "'a' == A([1, 2])",
+        "A([1, 2]) == [1, None]",
+        "A([1, 2]) < 'a'",
+        "A([1, 2]) + None",
+        "'a' in A([1, 2])",
+        "None in A([1, 2])",
+        "A([1, 2]).sum() == 'a'",
+        "xp.array_equal(A([1]), ['a'])",
+        "xp.equal(A([1]), 'a')",
+        "A([1, 2]) == np.datetime64('2020')",
+    ),
+    "items": tuple(
+        f"A([[1, 2], [3, 4]]).item({at})"
+        for at in ("3", "-1", "4", "1, 0", "(0, 1)", "'a'", "1.0", "0, 0, 0", "")
+    )
+    + ("A(3).item(0)", "A([5]).item()", "A([1, 2]).item(-2)", "A([[[1, 2]]]).item(0, 1)"),
+    "formats": tuple(
+        f"format({x}, {how!r})"
+        for x in ("A([1, 2])", "A([1.5, 2])[1]", "A(2.5)")
+        for how in ("", "d", ".2f", "5")
+    ),
+    "views of elements": (
+        "A([4, 5])[0][None]",
+        "A([4, 5])[1][None, None]",
+        "A([4, 5])[0].reshape(1, 1)",
+        "A(np.int8(5))[()][None]",
+        "xp.broadcast_to(A([4, 5])[1], (2, 3))",
+    ),
+    "no axes": tuple(
+        f"xp.{name}.reduce(A({x}), axis={axis})"
+        for name in ("hypot", "subtract", "divide", "arctan2", "logaddexp")
+        for x, axis in (([-2, 3], "()"), ([[True, False]], "()"), (-2.0, "None"), ([-2.5], "()"))
+    ),
+    "ranges": (
+        "xp.arange(1 + 1j)",
+        "xp.arange(0, 3, 1 + 0j)",
+        "xp.arange('a')",
+        "xp.trim_zeros([0, 1, 0])",
+        "xp.trim_zeros((0, 1, 0), 'f')",
+    ),
+    "axes": (
+        "xp.roll(A([[1, 2], [3, 4]]), 1, axis=True)",
+        "xp.roll(A([1, 2]), 1, axis=True)",
+        "xp.roll(A([1, 2]), 1, axis=np.True_)",
+        "xp.roll(A([[1, 2], [3, 4]]), (1, 1), axis=False)",
+    ),
     "sequences": tuple(
         f"{one} * {other}"
         for number in ("A([2, 3])[1]", "A([2.0, 3])[1]", "A([True, False])[0]", "A(3)")
@@ -251,6 +310,16 @@ WRITES = (
     "r = A([1.0, 2, 3]); r[:2] = '1.5'",
     "r = A([1, 2, 3]); r[0] = 'x'",
     "r = A([1, 2, 3]); r[:] = ['4', '5', '6']",
+    *(
+        f"r = A({numbers}); r[{place}] = {value}"
+        for numbers, places in (
+            ([1, 2, 3], ("0", ":", "1:")),
+            ([[1.5, 2], [3, 4]], ("0", "0, 0", "...")),
+        )
+        for place in places
+        for value in ("[7]", "(7,)", "[[7]]", "[[5, 6]]", "[[[5, 6]]]", "[[[]]]", "[]")
+    ),
+    "r = A([1, 2, 3]); s = xp.subtract.reduce(r, axis=()); s += 1",
     "r = A([1, 2, 3]); s = r[1]; s *= [1, 2]; r[:] = s[:3]",
     "r = A([1.0, 2, 3]); r.fill(Ratio(2.5))",
     "r = A([1, 2], '?'); r **= 2",
@@ -282,7 +351,7 @@ def read(found):
     """Return what was found as NumPy's, so that all failures of engines are seen."""
     if isinstance(found, tuple | list):
         return tuple(map(read, found))
-    return np.asarray(found)
+    return found if isinstance(found, str | bytes) else np.asarray(found)
 
 
 @pytest.mark.parametrize("code", [c for found in CASES.values() for c in found if type(c) is str])
@@ -291,9 +360,11 @@ def test_as_numpy(session, code):
 
 
 class Read:
-    """What is compared of a result: its elements, read."""
+    """What is compared of a result: its elements, read; text is no array here."""
 
     def __new__(cls, found):
+        if isinstance(found, str | bytes):
+            return found
         found = read(found)
         return tuple(map(dnb.array, found)) if isinstance(found, tuple) else dnb.array(found)
 
@@ -322,7 +393,7 @@ def test_a_diagonal_of_einsum_is_a_view(session):
     dnb.einsum("jij->ij", b)[1, 2] = -1
     assert float(b[2, 1, 2]) == -1
     ints = dnb.array(np.arange(9).reshape(3, 3))
-    assert dnb.einsum("ij->ji", ints, dtype=float).dtype == float
+    assert dnb.einsum("ij->ji", ints, dtype=float).dtype == int  # as NumPy's, whose view it is
     a[...] = np.arange(9.0).reshape(3, 3)
     free = dnb.einsum("ii->", a)
     free += 1
@@ -418,7 +489,7 @@ def test_a_number_that_is_drawn_is_a_scalar(session):
         found += 1
         assert found == kept + 1
         hash(kept)
-        assert isinstance(kept, np.generic) == (dnb.config.cutoff > 0)
+        assert not dnb.config.cutoff or isinstance(kept, float | np.int64)
     assert rng.random(()).ndim == 0
 
 

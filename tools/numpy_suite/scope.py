@@ -90,7 +90,8 @@ NAMES = (
     Row(
         "classes that stand in for arrays, and their priority",
         r"[Ss]ubclass|subok|[Pp]riority|__array__|array_like|duck|[Oo]verrid|TestBinop|physical"
-        r"|TestSpecialMethods|quantity|TestRationalFunctions|TestAsType|DispatchLike",
+        r"|TestSpecialMethods|quantity|TestRationalFunctions|TestAsType|DispatchLike"
+        r"|TestHistogram2d::test_dispatch",
     ),
     Row(
         "NumPy's streams of random numbers, from which a test has its values",

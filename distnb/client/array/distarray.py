@@ -38,7 +38,14 @@ from distnb.client.handle.arguments import (
 )
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied
-from distnb.client.handle.indexing import index_view, no_bool, one_axis, some_axes
+from distnb.client.handle.indexing import (
+    check_levels,
+    index_view,
+    no_bool,
+    one_axis,
+    place_of,
+    some_axes,
+)
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
@@ -210,7 +217,9 @@ class DistArray(Array):
         return array_str(self)
 
     def __format__(self, spec: str) -> str:
-        return format(str(self), spec) if self.ndim else format(self.item(), spec)
+        if self.ndim and spec:
+            raise TypeError("unsupported format string passed to numpy.ndarray.__format__")
+        return str(self) if self.ndim else format(self.item(), spec)
 
     def _repr_html_(self) -> str:
         return showing.card(self.layout, showing.shown(self))
@@ -269,8 +278,7 @@ class DistArray(Array):
         ...     dnb.array([[1, 2], [3, 4]]).item(1, 0)
         3
         """
-        at: Any = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
-        one: Any = self[at] if index else self
+        one: Any = self[place_of(index, self.shape)] if index else self
         if isinstance(one, np.generic):
             return one.item()
         if isinstance(one, DistArray) and one.size != 1:
@@ -399,8 +407,8 @@ class DistArray(Array):
             put_advanced(self, key, value)
             return
         view, is_element = index_view(self.dview, key)
-        if is_element and np.ndim(value):  # NumPy says whether that is a number
-            np.empty(1, self.dtype)[0] = np.zeros(np.shape(value), self.dtype)
+        if is_element or view.shape:
+            check_levels(value, len(view.shape), self.dtype)
         assign(self.alias(view), value)
 
     @property

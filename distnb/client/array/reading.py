@@ -98,7 +98,7 @@ def read(x: Array) -> np.ndarray:
     session = base.session
     if base.known is not None:
         session.check_open()
-        return base.known.copy()
+        return _shown(base.known, x)
     waiting = session.deferred.pending is not None
     deferred = session.deferred.withdraw(base) if waiting else None
     if deferred is None:
@@ -111,7 +111,12 @@ def read(x: Array) -> np.ndarray:
         base.begin(base.layout)
         base.lost = True
         raise
-    return base.known.copy()
+    return _shown(base.known, x)
+
+
+def _shown(known: np.ndarray, x: Array) -> np.ndarray:
+    """Return an element as a view shows it, which may have axes that are new or stretched."""
+    return np.array(np.broadcast_to(known, x.shape)) if x.shape else known.copy()
 
 
 class _Told:

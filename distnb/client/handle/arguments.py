@@ -6,6 +6,7 @@ What else they take is NumPy's: ``ArrayLike`` (a distributed array is one) and `
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from types import EllipsisType
 from typing import Protocol, SupportsIndex, TypeAlias
 
@@ -27,7 +28,9 @@ __all__ = [
     "Placeable",
     "Shape",
     "Subscript",
+    "kept",
     "order_of",
+    "truly",
 ]
 
 
@@ -74,3 +77,13 @@ def order_of(order: Order, default: str = "C", among: str = "CFAK") -> str:
     if found not in among:
         raise ValueError("only 'C' or 'F' order is permitted")
     return found
+
+
+def kept(keepdims: SupportsIndex | NoValue) -> bool:
+    """Tell whether reduced axes are kept: integers say so, as to NumPy, and nothing else does."""
+    return not isinstance(keepdims, NoValue) and bool(index(keepdims))
+
+
+def truly(option: object) -> bool:
+    """Tell whether an option is on that may be anything; where it is not given it is off."""
+    return option is not np._NoValue and bool(option)

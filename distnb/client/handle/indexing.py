@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Axes, Shape, Subscript
 from distnb.common.errors import explain
@@ -40,6 +42,39 @@ def no_bool(axis: Any) -> Any:
     return axis
 
 
+def check_levels(value: ArrayLike, ndim: int, dtype: np.dtype) -> None:
+    """Raise what NumPy raises for a list that has more levels than its target has axes."""
+    if not ndim:
+        if isinstance(value, list | tuple):
+            np.empty(1, dtype)[0] = value
+        elif np.ndim(value):  # NumPy says whether that is a number
+            np.empty(1, dtype)[0] = np.zeros(np.shape(value), dtype)
+        return
+    levels, first = 0, value
+    while isinstance(first, list | tuple) and first:
+        levels, first = levels + 1, first[0]
+    if levels > ndim:
+        raise ValueError(
+            explain("value to assign", f"{levels} levels of lists", f"at most {ndim}", "flatten it")
+        )
+
+
+def place_of(index: tuple[Any, ...], shape: Ints) -> tuple[int, ...]:
+    """Return what ``x.item(*index)`` takes: an index for each axis, or one in C order."""
+    given = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+    found = tuple(map(operator.index, given))
+    if len(found) == 1 and len(shape) != 1:
+        n = prod(shape)
+        if not -n <= found[0] < n:
+            raise IndexError(f"index {found[0]} is out of bounds for size {n}")
+        return tuple(map(int, np.unravel_index(found[0] % n, shape)))
+    if len(found) != len(shape):
+        raise ValueError(
+            explain("item()", f"{len(found)} indices", f"{len(shape)} or 1", "pass one an axis")
+        )
+    return found
+
+
 def some_axes(axis: Axes, ndim: int) -> Ints:
     """Return axes as distinct non-negative numbers, ascending; None means all."""
     if axis is None:
@@ -49,6 +84,13 @@ def some_axes(axis: Axes, ndim: int) -> Ints:
     if len(set(found)) != len(found):
         raise ValueError("duplicate value in 'axis'")
     return tuple(found)
+
+
+def reduced_axes(axis: Axes, ndim: int) -> Ints:
+    """Return the axes of a reduction; lists of them and bools are refused, as by NumPy's."""
+    if isinstance(axis, list):
+        raise TypeError(explain("axis", axis, "an integer or a tuple of them", "pass a tuple"))
+    return some_axes(no_bool(axis), ndim)
 
 
 def index_view(view: View, key: Subscript) -> tuple[View, bool]:

@@ -45,6 +45,8 @@ _new: Any = object.__new__
 
 #: Bytes up to which operands in reach, and results, are not looked at twice.
 QUICK = 1 << 22
+#: What no array has.
+_OBJECTS = np.dtype(object)
 #: What is stored without anything to tell of: dtype -> types of scalars.
 _FITTING = {
     np.dtype(float): frozenset((float, np.float64, bool, np.bool_)),
@@ -64,6 +66,8 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
     found = done(run, args)
     if type(found) is not np.ndarray:
         return found
+    if found.dtype is _OBJECTS:
+        return None  # of a ufunc of Python's objects, which says so elsewhere
     return fresh(session, found, promised(session, away, found))
 
 

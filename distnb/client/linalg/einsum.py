@@ -78,7 +78,7 @@ def einsum(
             raise TypeError(
                 explain("einsum", f"{x.dtype} to {kind}", f"a {casting!r} cast", "see casting=")
             )
-    if out is None and kind == arrays[0].dtype and _is_view(text, arrays):
+    if out is None and _is_view(text, arrays):  # of whatever dtype
         (labels,), wanted = _letters(text, arrays)
         if len(labels) == len(wanted):
             return arrays[0].transpose([labels.index(c) for c in wanted])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.arguments import Axes
+from distnb.client.handle.arguments import Axes, kept
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import watched
@@ -64,12 +64,12 @@ def norm(
     if axis is None and (
         ord is None or (ord == 2 and a.ndim == 1) or (ord in ("f", "fro") and a.ndim == 2)
     ):
-        return _vector(a, None, some_axes(None, a.ndim), bool(keepdims))
+        return _vector(a, None, some_axes(None, a.ndim), kept(keepdims))
     axes = _axes(axis, a.ndim)
     if len(axes) == 1:
-        return _vector(a, ord, some_axes(axes, a.ndim), bool(keepdims))
+        return _vector(a, ord, some_axes(axes, a.ndim), kept(keepdims))
     if len(axes) == 2:
-        return _matrix(a, ord, axes, bool(keepdims))
+        return _matrix(a, ord, axes, kept(keepdims))
     raise ValueError(explain("norm", f"{len(axes)} axes", "1 or 2", "give axis="))
 
 
@@ -139,7 +139,7 @@ def matrix_norm(
     ...     float(dnb.linalg.matrix_norm(dnb.array([[3.0, 0.0], [4.0, 0.0]], dist="block"), ord=1))
     7.0
     """
-    return norm(x, ord, (-2, -1), keepdims)
+    return norm(x, ord, (-2, -1), bool(keepdims))
 
 
 def _here(a: Array, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Array:

@@ -35,9 +35,10 @@ def apply_along_axis(
 
     Each engine calls it for the slices that it holds; an array whose slices are split is
     redistributed first. The function goes along as in :func:`distnb.map`, and must not write to its
-    slice. It is called once more, in the notebook, for the first slice, which is read to find out
-    dtype and shape. If there is one slice only, an array of one axis, the function gets the
-    distributed array. Functions of NumPy with an ``axis`` are faster.
+    slice; distributed arrays that it uses are read, within the gather budget. It is called once
+    more, in the notebook, for the first slice, which is read to find out dtype and shape. If there
+    is one slice only, an array of one axis, the function gets the distributed array. Functions of
+    NumPy with an ``axis`` are faster.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def apply_along_axis(
             return found
     fixed = {key: constant(value) for key, value in kwargs.items()}
     called = calling.Slices(func1d, tuple([constant(a) for a in args]), fixed)
-    text = pickled(called)
+    text = pickled(called, reads=True)
     first = np.asarray(x[tuple([slice(None) if k == d else 0 for k in range(x.ndim)])])
     one = called(first)
     layout = _with_whole(x, d)

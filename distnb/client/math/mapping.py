@@ -152,7 +152,7 @@ def _mapped(
         results = host_arrays.delivered(session, found, none)
     else:
         session.check_open()
-        number = session.functions.number(pickled(function))
+        number = session.functions.number(pickled(function, isinstance(function, calling.Elements)))
         row, inputs = table.ELEMENTWISE["map"], (Function(number, name), *ins)
         results = on_engines(session, row, inputs, none, True, {}, dtypes)
         session.functions.trim()
@@ -174,7 +174,8 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     """Make a function of arrays of a function of scalars, as ``numpy.vectorize``.
 
     It is called for each element, on the engine that holds it; what is sent, and what it must not
-    depend on, is as in :func:`distnb.map`. It can be a decorator.
+    depend on, is as in :func:`distnb.map`. Distributed arrays that it uses are read, within the
+    gather budget: each engine gets all of them, and cannot write there. It can be a decorator.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -340,6 +340,9 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Array:
     ...     dnb.trim_zeros(dnb.array([0, 0, 5, 0, 7, 0])).to_numpy()
     array([5, 0, 7])
     """
+    if isinstance(filt, list | tuple):
+        part: Any = np.trim_zeros(filt, cast(Any, trim), cast(Any, axis))
+        return part
     x = asarray(filt)
     words = trim.lower()
     if words not in {"fb", "bf", "f", "b"}:

@@ -11,7 +11,7 @@ from typing import Any
 
 from distnb.client.handle.array import Array
 from distnb.common import calling
-from distnb.common.errors import explain
+from distnb.common.errors import GatherError, explain
 
 __all__ = ["pickled"]
 
@@ -25,10 +25,14 @@ def _pickler() -> Any:
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        reads = False
+
         def reducer_override(self, obj: Any) -> Any:
             name = _numpys_name(obj)
             if name is not None:
                 return calling.numpys, name
+            if isinstance(obj, Array) and self.reads:
+                return calling.read_only, (obj.__array__(),)
             if isinstance(obj, Array):
                 raise pickle.PicklingError(f"it uses a distributed array of shape {obj.shape}")
             return super().reducer_override(obj)
@@ -57,11 +61,19 @@ def _numpys_name(obj: object) -> tuple[str, ...] | None:
     return None
 
 
-def pickled(function: object) -> bytes:
-    """Return a function as bytes; raise TypeError if it cannot be sent."""
+def pickled(function: object, reads: bool = False) -> bytes:
+    """Return a function as bytes; raise TypeError if it cannot be sent.
+
+    Where it ``reads`` arrays of ours, as one of scalars or slices can, it gets them as NumPy's,
+    read-only, within the gather budget. One of parts would take another part for its own.
+    """
     out = io.BytesIO()
     try:
-        _pickler()(out, protocol=5).dump(function)
+        pickler = _pickler()(out, protocol=5)
+        pickler.reads = reads
+        pickler.dump(function)
+    except GatherError:
+        raise
     except Exception as error:  # whatever the user's objects raise
         raise TypeError(
             explain(

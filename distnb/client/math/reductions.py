@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
-from distnb.client.handle.arguments import Axes, NoValue, Number
+from distnb.client.handle.arguments import Axes, NoValue, Number, kept
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import broadcast
-from distnb.client.handle.indexing import no_bool, some_axes
+from distnb.client.handle.indexing import reduced_axes
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import check_out, delivered
 from distnb.client.record.namespace import stands_for
@@ -446,8 +446,8 @@ def mean(
     array([2., 4.])
     """
     x = asarray(a)
-    axes = some_axes(no_bool(axis), x.ndim)
-    keep = keepdims is True
+    axes = reduced_axes(axis, x.ndim)
+    keep = kept(keepdims)
     _tell_few(x, axes, where, 0, "Mean of empty slice")
     total = reduce("sum", x, axes, _working_dtype(x, dtype), None, keep, np._NoValue, where)
     mean = elementwise("divide", total, _count(x, axes, where, keep))
@@ -517,8 +517,8 @@ def var(
     """
     ddof = free_of(ddof, correction)
     x = asarray(a)
-    axes = some_axes(no_bool(axis), x.ndim)
-    keep = keepdims is True
+    axes = reduced_axes(axis, x.ndim)
+    keep = kept(keepdims)
     working = _working_dtype(x, dtype)
     _tell_few(x, axes, where, ddof, "Degrees of freedom <= 0 for slice")
     if mean is np._NoValue:
@@ -625,7 +625,7 @@ def ptp(
     ...     dnb.ptp(dnb.array([[3, 1], [2, 7]]), axis=1).to_numpy()
     array([2, 5])
     """
-    x, keep = asarray(a), keepdims is True
+    x, keep = asarray(a), kept(keepdims)
     ends = [reduce(op, x, axis, keepdims=keep) for op in ("max", "min")]
     check_out(ends[0], out)
     return elementwise("subtract", *ends, out=out)

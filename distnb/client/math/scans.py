@@ -431,7 +431,9 @@ def reduce_in_order(
 ) -> Any:
     """Reduce with a ufunc for which the order matters, as ``ufunc.reduce``: one segment an axis."""
     x = asarray(array)
-    options = {} if initial is np._NoValue else {"initial": initial}
+    options: dict[str, Any] = {"keepdims": keepdims}
+    if initial is not np._NoValue:
+        options["initial"] = initial
     if where is not True:
         options["where"] = np.ones((), bool)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
@@ -441,8 +443,10 @@ def reduce_in_order(
     first = ufunc.identity if initial is np._NoValue else initial
     if where is not True:
         x = _with_identity(ufunc, x, where, kind)
-    found = x if x.ndim else x.astype(kind)
     axes = some_axes(axis, x.ndim) if x.ndim else ()
+    found = x if axes else x.astype(kind)  # of no axes it is a copy
+    if not axes and first is not None:
+        found = elementwise(ufunc.__name__, np.asarray(first).astype(kind), found)
     for d in sorted(axes, reverse=True):
         begun = initial not in (None, np._NoValue) or not found.shape[d]
         if begun:

@@ -506,7 +506,10 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     ...     dnb.array_equal(dnb.arange(3), [0, 1, 2])
     True
     """
-    x, y = asarray(a1), asarray(a2)
+    try:
+        x, y = asarray(a1), asarray(a2)
+    except TypeError:  # text and objects, which are no numbers
+        return False
     if x.shape != y.shape:
         return False
     same = elementwise("equal", x, y)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import array_of
 from distnb.client.handle.small_steps import quick, quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
@@ -55,8 +56,9 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
         return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
-        if not self.shape and self.single:
-            return forward(self, other)  # a scalar, which other names may have, too
+        if not self.shape and self.single:  # a scalar, which other names may have, too
+            found = forward(self, other)
+            return other * operator.index(self) if found is NotImplemented else found
         if quick_into(ufunc, self, other):
             return self
         return _operate(ufunc, self, other, into=True)
@@ -118,7 +120,7 @@ def _shorter(x: Array, exponent: Any) -> np.ufunc | None:
 
 def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
     """Do what an operator does the first time, and with operands of all kinds."""
-    if isinstance(y, Array | np.generic) or type(y) in NUMBERS:
+    if isinstance(y, Array | np.number | np.bool_) or type(y) in NUMBERS:
         inputs, out = (y, x) if swap else (x, y), x if into else None
         found = simple(ufunc.__name__, inputs, out)
         return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
@@ -128,4 +130,27 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
         return ufunc(x, y, out=(x,))
     if getattr(y, "__array_ufunc__", ufunc) is None:  # it wants no part in this
         return NotImplemented
-    return ufunc(y, x) if swap else ufunc(x, y)
+    try:
+        return ufunc(y, x) if swap else ufunc(x, y)
+    except TypeError:
+        if ufunc not in _EQUALITY or not _odd(y):
+            raise
+    return _compared(_EQUALITY[ufunc], x, y)
+
+
+#: What compares elements with text and objects, for which NumPy's ufuncs have no loops.
+_EQUALITY = {np.equal: operator.eq, np.not_equal: operator.ne}
+
+
+def _odd(y: object) -> bool:
+    """Tell whether something is other than numbers."""
+    return np.asarray(y).dtype.kind not in "biufc"
+
+
+def _compared(run: Callable[[Any, Any], Any], x: Array, y: object) -> Any:
+    """Compare elements with what is other than numbers; for objects they are read."""
+    if np.asarray(y).dtype.kind == "O":
+        return array_of(x.session, np.asarray(run(x.__array__(), y)))
+    other = run is operator.ne
+    op = "logical_or" if other else "logical_and"
+    return elementwise(op, x, np.full(np.asarray(y).shape, other))

@@ -24,6 +24,10 @@ from distnb.ops.scalars import NUMBERS
 __all__ = ["arange", "in_spaces", "linspace"]
 
 
+#: Types of limits that no engine computes with.
+_NOT_REAL = (list, tuple, str, bytes, complex, np.complexfloating)
+
+
 def _in_range(
     start: float | None = None,
     stop: float | None = None,
@@ -113,7 +117,9 @@ def arange(
     start, stop, step = (_number(x) for x in (start, stop, 1 if step is None else step))
     if start is None and stop is None:
         raise TypeError("arange() requires stop to be specified.")
-    if any(isinstance(x, list | tuple) for x in (start, stop, step)):  # NumPy refuses most
+    if dtype is not None:
+        numeric(dtype)  # which refuses dates
+    if any(isinstance(x, _NOT_REAL) for x in (start, stop, step)):  # NumPy refuses most
         numpys: Any = np.arange
         return array(numpys(start, stop, step, dtype), dist=dist, grid=grid, session=session)
     start = 0 if start is None else start

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
-from distnb.client.handle.arguments import Axes, Number
+from distnb.client.handle.arguments import Axes, Number, kept, truly
 from distnb.client.handle.array import Array, as_result, create, fresh, hosted, is_whole, numeric
 from distnb.client.handle.conversion import array_of
-from distnb.client.handle.indexing import some_axes
+from distnb.client.handle.indexing import reduced_axes, some_axes
 from distnb.client.handle.promised_layouts import reduced
 from distnb.client.handle.reach import admitted, is_mine
 from distnb.client.handle.small_steps import done, made_of
@@ -59,7 +59,9 @@ def reduce(
     Kept axes stay split as they were; every engine along a reduced axis holds a copy of the
     result. Sent are the partial results, up and down a binomial tree.
     """
-    keepdims = False if keepdims is np._NoValue else bool(keepdims)
+    keepdims = (truly if op in _POSITIONS else kept)(keepdims)
+    if type(axis) is list:
+        reduced_axes(axis, x.ndim)  # which refuses it
     if type(x) is not Array.made:  # a scalar, that was a result
         x = hosted(need(None) if out is None else out.session, np.asarray(x))
     if initial is None:
@@ -131,6 +133,8 @@ def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) ->
     return Array.made(base, View.whole(shape))
 
 
+#: Reductions to positions, whose ``keepdims`` may be anything.
+_POSITIONS = frozenset(("argmin", "argmax"))
 #: Reductions to truth values and positions, whatever ``out`` is.
 _TRUTHS = frozenset(("any", "all", "logical_xor.reduce", "argmin", "argmax"))
 #: Reductions whose result depends on the order, if elements are rounded.

@@ -53,7 +53,7 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
     shifts = [0] * x.ndim
-    pairs = np.broadcast(shift, axis)
+    pairs = np.broadcast(shift, int(axis) if isinstance(axis, bool) else axis)
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     for by, d in pairs:

@@ -23,6 +23,7 @@ from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray, empty_like
+from distnb.client.record.eager import check_out
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.ranges import arange
@@ -293,6 +294,7 @@ def _delivered(found: Array, out: Array | None) -> Array:
         return found
     if not isinstance(out, Array | np.ndarray):
         raise TypeError(f"out: got {type(out).__name__}, expected an array; pass one, or None")
+    check_out(found, out)
     np.positive(np.empty(0, found.dtype), out=np.empty(0, out.dtype))
     out[...] = found
     return out

@@ -70,7 +70,7 @@ class Source:
             session, shape, found, layout, ("random", kind, self._seed, self._stream, args)
         )
         self._stream += 1
-        return made if size is not None else number(made)
+        return made if size is not None else number(made, _plain(kind))
 
     def _sample(
         self,
@@ -96,7 +96,7 @@ class Source:
             found = self._here(session, kind, given, shape, numeric(dtype), of)
         else:
             found = self._there(session, kind, given, shape, layout, numeric(dtype), of)
-        return found if size is not None else number(found)
+        return found if size is not None else number(found, _plain(kind))
 
     def _here(
         self,
@@ -144,11 +144,18 @@ class Source:
         return out
 
 
-def number(found: Any) -> Any:
-    """Return what is drawn without a size: of no axes it is a scalar, NumPy's if it is at home."""
+def _plain(kind: str) -> bool:
+    return not kind.startswith("integers")
+
+
+def number(found: Any, plain: bool = False) -> Any:
+    """Return what is drawn without a size: of no axes it is a scalar, NumPy's if it is at home.
+
+    Where it is ``plain`` it is Python's, as NumPy has it of all but integers of a range.
+    """
     if not isinstance(found, Array) or found.ndim or found.here is None:
         return as_result(found)
-    return found.here[()]
+    return found.here.item() if plain else found.here[()]
 
 
 def _wide(given: list[Any], size: Size) -> Ints:

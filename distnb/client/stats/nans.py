@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.arguments import Axes, NoValue, Number
+from distnb.client.handle.arguments import Axes, NoValue, Number, kept, truly
 from distnb.client.handle.array import Array
-from distnb.client.handle.indexing import some_axes
+from distnb.client.handle.indexing import reduced_axes
 from distnb.client.math.reductions import free_of, mean, var
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once, delivered
@@ -53,7 +53,7 @@ def _reduced(
 ) -> Array:
     """Reduce what is not NaN; without a number for it, the operation leaves it out by itself."""
     x = asarray(a)
-    if dtype is None and isinstance(out, Array | np.ndarray):
+    if dtype is None and fill is not None and isinstance(out, Array | np.ndarray):
         dtype = np.result_type(out.dtype, x.dtype)  # as in any reduction of NumPy's
     more = options if dtype is None else options | {"dtype": dtype}
     found = at_once(numpys, x, axis, **more)
@@ -261,7 +261,7 @@ def _position(
     if found is None:
         if x.dtype.kind in "fc" and bool(elementwise("isnan", x).all(axis).any()):
             raise ValueError("All-NaN slice encountered")
-        found = reduce(op, _filled(x, fill), axis, keepdims=keepdims is True)
+        found = reduce(op, _filled(x, fill), axis, keepdims=truly(keepdims))
     return delivered(found, out)
 
 
@@ -402,14 +402,14 @@ def nanmean(
     ...     float(dnb.nanmean(dnb.array([1, 2, float("nan")], dist="block")))
     1.5
     """
-    x, keep = asarray(a), keepdims is True
+    x, keep = asarray(a), kept(keepdims)
     if x.dtype.kind not in "fc":
         return mean(x, axis, dtype, out, keep, where=where)
     _check(x, dtype, out)
     where = True if where is _NONE else where
     found = at_once(np.nanmean, x, axis, dtype, keepdims=keep, where=where)
     if found is None:
-        axes = some_axes(axis, x.ndim)
+        axes = reduced_axes(axis, x.ndim)
         total = reduce("sum", _filled(x, 0), axes, dtype, None, keep, np._NoValue, where)
         n = _left(x, axes, keep, where)
         found = elementwise("divide", total, _or_nan(n, n == 0)).astype(total.dtype, copy=False)
@@ -469,7 +469,7 @@ def nanvar(
     ...     float(dnb.nanvar(dnb.array([1, 3, float("nan")], dist="block")))
     1.0
     """
-    x, keep = asarray(a), keepdims is True
+    x, keep = asarray(a), kept(keepdims)
     free = free_of(ddof, correction)
     if x.dtype.kind not in "fc":
         return var(x, axis, dtype, out, free, keep, where=where, mean=mean)
@@ -478,7 +478,7 @@ def nanvar(
     more = {} if mean is _NONE else {"mean": mean}
     found = at_once(np.nanvar, x, axis, dtype, None, free, keepdims=keep, where=where, **more)
     if found is None:
-        found = _variance(x, some_axes(axis, x.ndim), dtype, free, keep, where, mean)
+        found = _variance(x, reduced_axes(axis, x.ndim), dtype, free, keep, where, mean)
     return delivered(found, out)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.arguments import Axes, NoValue
+from distnb.client.handle.arguments import Axes, NoValue, truly
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied, in_layout
 from distnb.client.handle.host_arrays import all_here, plain, watched
@@ -185,7 +185,7 @@ def _quantile(
     """Return quantiles as NumPy's function ``name``."""
     function, x = getattr(np, name), asarray(a)
     q = q.__array__() if isinstance(q, Array) else q
-    keep = keepdims is True
+    keep = truly(keepdims)
     options = {"axis": tuple(axis) if isinstance(axis, list) else axis, "keepdims": keep}
     if not x.size or all_here((x, weights), x.session):
         options["weights"] = None if weights is None else plain(weights)
@@ -446,7 +446,7 @@ def nanpercentile(
 def _median(
     name: str, a: ArrayLike, axis: Axes, out: Array | None, keepdims: bool | NoValue
 ) -> Array:
-    x, keep = asarray(a), keepdims is True
+    x, keep = asarray(a), truly(keepdims)
     axis = tuple(axis) if isinstance(axis, list) else axis
     if x.here is not None or not x.size:
         known = x.to_numpy() if x.here is None else x.here

@@ -150,7 +150,8 @@ class Generator(Shuffler):
     ) -> Array:
         """Draw floats from the gamma distribution with scale 1."""
         kind, size = floating(dtype), _size_of(out, size, dtype)
-        return delivered(self._sample("standard_gamma", (shape,), size, dist, grid, kind), out)
+        found = self._sample("standard_gamma", (shape,), size, dist, grid, kind)
+        return found if out is None else delivered(found, out)
 
     def gamma(
         self,
@@ -424,7 +425,8 @@ class Generator(Shuffler):
     ) -> Array:
         """Draw numbers without parameters, into an array that may be given."""
         shape = _size_of(out, size, dtype)
-        return delivered(self._draw(kind, args, shape, floating(dtype), dist, grid), out)
+        found = self._draw(kind, args, shape, floating(dtype), dist, grid)
+        return found if out is None else delivered(found, out)
 
     def _scaled(
         self, kind: str, loc: ArrayLike, scale: ArrayLike, size: Size, dist: Dist, grid: Grid

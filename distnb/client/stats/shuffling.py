@@ -219,7 +219,7 @@ class Shuffler(Source):
         else:
             chosen = self._without_replacement(n, shape, p, dist, grid)
         found = chosen if given is None else _take(given, chosen, d)
-        return found if size is not None else number(found)
+        return found if size is not None else number(found, given is None)
 
     def _with_replacement(
         self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid

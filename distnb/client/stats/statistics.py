@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
-from distnb.client.handle.arguments import Axes, NoValue
+from distnb.client.handle.arguments import Axes, NoValue, kept
 from distnb.client.handle.array import Array
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import some_axes
@@ -71,7 +71,7 @@ def average(
     2.0
     """
     x = asarray(a, session=session_of(a, weights))
-    axes, keep = some_axes(axis, x.ndim), keepdims is True
+    axes, keep = some_axes(axis, x.ndim), kept(keepdims)
     if weights is None:
         found = mean(x, axes, keepdims=keep)
         n = int(np.prod([x.shape[d] for d in axes], dtype=int))
