@@ -168,10 +168,10 @@ CASES = [
     ),
     *(
         Case("bandwidth", f"{k} times redistributed", lambda x, k=k: _moved(x, k), _square(s))
-        for k, s in ((8, 2000), (12, 1500))
+        for k, s in ((4, 4000), (8, 3000))
     ),
     *(
-        Case("latency", f"{k} sums in turn of {n}", lambda x, k=k: _sums(x, k), _arrays(1, n=n))
+        Case("overhead", f"{k} sums in turn of {n}", lambda x, k=k: _sums(x, k), _arrays(1, n=n))
         for k, n in ((300, 2000), (1000, 2000), (600, 200))
     ),
     *(
