@@ -38,7 +38,7 @@ class _Handler(SimpleHTTPRequestHandler):
             self.send_header("Accept-Ranges", "bytes")
         self.send_header("Connection", "close")  # so that nothing outlives the server
         self.send_header("Content-Length", str(stop - start))
-        self.send_header("ETag", f'"{os.stat(path).st_mtime_ns}"')
+        self.send_header(self.server.version, f'"{os.stat(path).st_mtime_ns}"')
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data[start : start + (stop - start) // (2 if broken else 1)])
@@ -56,13 +56,14 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(folder, ranges=True, whole=1 << 60, status=0, port=0):
+def serving(folder, ranges=True, whole=1 << 60, status=0, port=0, version="ETag"):
     """Serve a folder; give its address, and what was asked for: (command, path, start, stop).
 
     Of more bytes than ``whole`` half are sent, or a status.
     """
     server = _Server(("127.0.0.1", port), lambda *args: _Handler(*args, directory=str(folder)))
     server.ranges, server.asked, server.whole, server.status = ranges, [], whole, status
+    server.version = version
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

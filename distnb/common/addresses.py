@@ -24,7 +24,10 @@ __all__ = [
 
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::.*://)")
 #: What tells of a file that it was written again, as the one or the other protocol calls it.
-_VERSION = ("ETag", "etag", "generation", "LastModified", "last_modified", "mtime", "created")
+_VERSION = (
+    *("ETag", "etag", "Last-Modified", "LastModified", "last_modified", "modified", "mtime"),
+    *("Content-MD5", "Digest", "generation", "created"),
+)
 
 
 def is_address(path: str) -> bool:
@@ -131,7 +134,10 @@ def exists(path: str) -> bool:
     try:
         with _named(path):
             return bool(fs.info(inner)["type"] == "file")
-    except FileNotFoundError:
+    except (
+        FileNotFoundError,
+        PermissionError,
+    ):  # of stores that list nothing
         return False
 
 

@@ -147,8 +147,8 @@ def _column(column: Any, name: str, kind: str, free: bool) -> np.ndarray:
 # -- triplets ----------------------------------------------------------------------------------
 
 
-#: The end of a line, and the last character that is blank.
-_END, _BLANK = b"\n"[0], b" "[0]
+#: The end of a line, and what is blank, the same as for bytes.strip().
+_END, _BLANKS = b"\n"[0], np.frombuffer(b" \t\r\n\v\f", np.uint8)
 #: Bytes of text that SciPy parses at a time: what is made of them stays in the cache.
 _PIECE = 1 << 20
 
@@ -173,7 +173,7 @@ def _triplets(
         text += b"\n"  # without one SciPy's parser may read on behind the text, and crash
     marks = np.frombuffer(b"\n" + text, np.uint8)
     ends = marks == _END
-    if (ends[:-1] & (marks[1:] <= _BLANK)).any():
+    if (ends[:-1] & np.isin(marks[1:], _BLANKS)).any():
         return _triplets(_without_empty(text), shape, field, symmetry)
     count = np.count_nonzero(ends) - 1
     head = f"%%MatrixMarket matrix coordinate {field} {symmetry}\n{shape[0]} {shape[1]} {count}\n"

@@ -142,9 +142,10 @@ def test_what_is_wrong(session, folder):
             call()
 
 
-def test_another_file_than_was_opened(session, tmp_path):
+@pytest.mark.parametrize("version", ["ETag", "Last-Modified"])
+def test_another_file_than_was_opened(session, tmp_path, version):
     np.save(tmp_path / "y.npy", X)
-    with serving(tmp_path) as (address, _):
+    with serving(tmp_path, version=version) as (address, _):
         x = dnb.open(f"{address}/y.npy")
         same(x[:2], X[:2])
         os.utime(tmp_path / "y.npy", ns=(1, 1))

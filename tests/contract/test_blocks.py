@@ -124,6 +124,19 @@ def test_out_elsewhere_and_in_parts(session, dist, monkeypatch):
     same(shifted[-1], numbered((10, 6))[-1])
 
 
+def test_what_is_to_be_filled_has_its_elements(session):
+    def part(u, out):
+        out[u > 2] += u[u > 2] * 10
+
+    for dist in ("block", "cyclic", None):
+        u, base = dnb.arange(6.0, dist="block"), dnb.array(-np.ones(12), dist=dist)
+        for out in (dnb.array(-np.ones(6), dist=dist), base[::2]):
+            dnb.map_blocks(part, u, out=out)
+            dnb.map_blocks(part, u, out=out)
+            same(out, np.array([-1.0, -1, -1, 59, 79, 99]))
+    assert dnb.map_blocks(lambda x: x + 1, dnb.array(5.0)).item() == 6
+
+
 def test_outs_that_do_not_fit(session):
     x = dnb.arange(6.0, dist="block")
     for out, kind, message in (

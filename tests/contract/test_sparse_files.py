@@ -9,6 +9,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+import distnb as dnb
 from distnb import sparse
 from distnb.formats import lines, text
 from tests.contract.test_sparse import matrix, same
@@ -32,6 +33,22 @@ def market(path, head, *lines, end="\n"):
     text = "\n".join([f"%%MatrixMarket matrix {head}", *lines]) + end
     path.write_text(text)
     return path
+
+
+def test_coordinates_that_are_views(session, tmp_path):
+    n = 40
+    p, ones = dnb.arange(n, dist="block"), dnb.arange(n - 1.0, dist="block") + 1
+    for rows, columns in ((p[1:][::-1], p[1:]), (p[:-1], p[1:])):
+        found = sparse.coo_array((ones, (rows, columns)), shape=(n, n))
+        sparse.mmwrite(tmp_path / "v.mtx", found)
+        there = scipy.io.mmread(tmp_path / "v.mtx").toarray()
+        np.testing.assert_array_equal(there, found.to_scipy().toarray())
+
+
+def test_a_hole_in_a_file(session, tmp_path):
+    path = market(tmp_path / "a.mtx", "coordinate real general", "3 3 3", "1 1 1", "\0\0", "2 2 2")
+    with pytest.raises(ValueError, match=r"a\.mtx"):
+        sparse.mmread(path)
 
 
 @pytest.mark.cases(4)

@@ -4,15 +4,18 @@ import contextlib
 import os
 import random
 import signal
+from functools import partial
 
 import numpy as np
 import pytest
 
 import distnb as dnb
 from distnb.client.array import resizing
+from distnb.client.array.showing import _fetch
+from distnb.client.session.glimpse import Glimpse
 from distnb.client.transport import launch
 from distnb.common.errors import EngineError
-from distnb.geometry.layout import Irregular
+from distnb.geometry.layout import Block, Irregular
 from tests.failures.support import setting
 from tests.faults.programs import LAYOUTS, Program
 from tests.faults.test_recovery import kill, numbers
@@ -173,8 +176,24 @@ def test_an_interrupt_meanwhile(doomed, monkeypatch, when):
     for array in (x, grid):
         np.testing.assert_array_equal((array + 1).to_numpy(), numbers(40, 40) + 1)
     assert doomed.size == 3
+    assert doomed.origin == ("start", 3)
     doomed.resize(2)
     np.testing.assert_array_equal(grid.to_numpy(), numbers(40, 40))
+
+
+@pytest.mark.tier("test-all")
+def test_what_the_session_knows_of_them_besides(doomed):
+    x = dnb.arange(3000.0, dist="block") * 1
+    shown = doomed.extensions[Glimpse].ask(doomed, [partial(_fetch, x, slice(None))], 0.0)
+    pair = dnb.ones((6, 100), dist="block"), dnb.ones(6, dist="block")
+    dnb.together(*pair)
+    doomed.resize(1)
+    assert shown.poll()
+    assert len(shown.values()[0]) == 2
+    doomed.resize(8)
+    assert all(spec.layout.grid.last < 8 for spec in doomed.journal.cell.specs.values())
+    assert [one.dbase.layout.axes[0] for one in pair] == [Block()] * 2
+    assert [one.dbase.layout.dims[0] for one in pair] == [0, 0]
 
 
 @pytest.mark.tier("test-all")

@@ -180,7 +180,12 @@ def list_arrays(session: Session) -> None:
                     found.add(name, x)
                 else:
                     found.told["lost"][name] = "there were too many"
+            before = to.facts["engines"]
+            if session.size > before:  # never fewer than what is listed lies on
+                to.tell(engines=session.size)
             found.write(to)
+            if session.size < before:
+                to.tell(engines=session.size)
 
 
 Session.listed_by = staticmethod(list_arrays)

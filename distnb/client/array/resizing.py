@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from distnb.client.array.kept_arrays import Names
-from distnb.client.array.migration import Followers, moved, whole
+from distnb.client.array.migration import Followers, bounds_of, laid, moved, whole
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import copied
 from distnb.client.record.operation_cache import OperationCache
@@ -22,7 +22,7 @@ from distnb.client.session.session import Session
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import deferred_interrupts
 from distnb.geometry.layout import Layout
-from distnb.geometry.regrid import in_rows, regridded
+from distnb.geometry.regrid import in_rows, regridded, scaled
 
 __all__ = ["CARRIED", "Cut", "Lay", "resize"]
 
@@ -48,11 +48,15 @@ def resize(session: Session, engines: int) -> None:
     _check(session)
     with session.recorder.lock, deferred_interrupts():
         session.flush()
-        if not session.connection.keeps:
+        made, kept = _Resized(session), session.connection.keeps
+        if not kept:
             session.recovery.prepare(wanted=True)
-        made = _Resized(session)
         try:
             made.prepare()
+        except BaseException:
+            session.connection.keeps = kept  # else it would be known of some arrays only
+            raise
+        try:
             session.recovery.resize(size, made.recut)
         finally:
             made.finish()
@@ -62,8 +66,6 @@ def resize(session: Session, engines: int) -> None:
                 "resize", f"{session.size} new engines, for others died", f"{size}", "do it again"
             )
         )
-    session.origin = ("start", size) if session.origin else ()
-    _tell(session)
 
 
 Session.resized_by = staticmethod(resize)
@@ -101,17 +103,6 @@ def _check(session: Session) -> None:
         raise EngineError(
             explain("resize", "no memory that engines share", "memfd", "make another session")
         )
-
-
-def _tell(session: Session) -> None:
-    """Let the next notebook know, if the session is kept: never of fewer than are listed."""
-    if session.keeping is not None:
-        grows = session.size > session.keeping.facts["engines"]
-        if grows:
-            session.keeping.tell(engines=session.size)
-        Session.listed_by(session)
-        if not grows:
-            session.keeping.tell(engines=session.size)
 
 
 class _Resized:
@@ -171,7 +162,6 @@ class _Resized:
         for kind in session.extensions.keys() - set(_STAYS):
             del session.extensions[kind]
         session.extensions[OperationCache].forget()
-        session.journal.forget()
         wanted, self._wanted = self._wanted, {}
         bases = [x for x in _bases(session) if x.host is None]
         found = [(x, wanted[id(x)][1] if id(x) in wanted else x.layout) for x in bases]
@@ -187,17 +177,40 @@ class _Resized:
             base.recut(layout)
 
         for base, layout in found:
-            lay(base, regridded(layout, base.shape, before, engines))
+            lay(base, _regridded(base, layout, before, engines))
         for x, layout in near:
             x.promise = regridded(layout, x.shape, before, engines)
         for cut in self._cuts:
             cut(engines, lay)
+        session.journal.forget()
+        session.origin = ("start", engines) if session.origin else ()
+        to = session.keeping
+        if to is not None and engines > to.facts["engines"]:  # these write into what is listed
+            to.tell(engines=engines)
 
     def finish(self) -> None:
-        """Let engines move what is to lie otherwise."""
-        for base, layout in self._wanted.values() if self.session.connection.ready else ():
+        """Let engines move what is to lie otherwise, and list it for the next notebook.
+
+        Not after Ctrl-C, when they take over in the middle of another step: it lies in rows then.
+        """
+        session = self.session
+        if not session.connection.ready:
+            return
+        for base, layout in self._wanted.values():
             if not base.lost:
                 moved(base, layout)()
+        if session.keeping is not None:
+            Session.listed_by(session)
+
+
+def _regridded(base: Base, layout: Layout, before: int, engines: int) -> Layout:
+    """Return the like of a layout for other engines; what is cut together stays so."""
+    for group in base.session.extensions[Followers].of(base):
+        for axis in [axis for x, axis in group.alive() if x is base]:
+            bounds = bounds_of(layout, base.shape, axis, before)
+            if bounds is not None:
+                return laid(scaled(bounds, engines), len(base.shape), axis)
+    return regridded(layout, base.shape, before, engines)
 
 
 def _there(kind: type[T]) -> list[T]:

@@ -293,7 +293,8 @@ def append(
 def _alike(arrays: list[Array]) -> list[Array]:
     """Return arrays that engines hold in order, and alike; as they are, if they lie so."""
     first = arrays[0]
-    if _in_order(first) and all(x.placed.layout == first.placed.layout for x in arrays):
+    layout = first.placed.layout
+    if _in_order(first) and all(is_whole(x) and x.placed.layout == layout for x in arrays):
         return arrays
     layout = make_layout(first.shape, first.session.size, "block" if first.ndim else None)
     return [copied(x, x.dtype, layout) for x in arrays]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, create, is_whole, numeric, read_only
-from distnb.client.handle.conversion import check_session, in_layout
+from distnb.client.handle.conversion import check_session, copied, in_layout
 from distnb.client.handle.host_arrays import all_here, fits
 from distnb.client.math.mapping import constant, given_dtypes
 from distnb.client.math.pickling import pickled
@@ -71,8 +71,8 @@ def map_blocks(
     out : DistArray, or tuple of them, optional
         Where results are put. It may be one of ``arrays``, which then changes in place: the
         function still gets all of its elements as they were. If the function has a parameter of
-        this name, too, it is called with ``out=``, an array as large as the block without its
-        halo, or a tuple of them, and fills that; nothing is copied then.
+        this name, too, it is called with ``out=``, the elements of ``out`` where the block is,
+        without its halo, or a tuple of them, and writes there; nothing is copied then.
     **constants
         Arguments that are the same for all blocks; arrays among them are NumPy's, and each engine
         gets all of it.
@@ -138,7 +138,7 @@ def map_blocks(
         dtypes = _asked(called, given, halos) if dtype is None else given_dtypes(dtype)
     small = all(fits(prod(shape) * d.itemsize) for d in dtypes)
     if small and all_here([*given, *targets], session):
-        results = _put(_here(call, given, dtypes), targets)
+        results = _put(_here(call, given, dtypes, targets), targets)
     else:
         results = _recorded(call, given, dtypes, targets)
     return results[0] if len(results) == 1 else results
@@ -260,16 +260,23 @@ def _asked(function: Callable[..., Any], given: Sequence[Array], halo: Ints) -> 
     return tuple([numeric(calling.without_halo(one, shape, halo).dtype) for one in many])
 
 
-def _here(call: _Call, given: Sequence[Array], dtypes: Sequence[np.dtype]) -> tuple[Any, ...]:
+def _here(
+    call: _Call, given: Sequence[Array], dtypes: Sequence[np.dtype], targets: tuple[Any, ...]
+) -> tuple[Any, ...]:
     """Call the function in the notebook, for all of the arrays."""
-    found = tuple([np.empty(given[0].shape, d) for d in dtypes])
+    if call.how == "fills":
+        pairs = zip(targets, dtypes, strict=False)
+        found = tuple([np.array(x.here, d, order="C") for x, d in pairs])
+    else:
+        found = tuple([np.empty(given[0].shape, d) for d in dtypes])
     if given[0].size:
         width = [(h, h) for h in call.halo]
         if isinstance(call.boundary, str):
             mode: Any = {"mode": BOUNDARIES[call.boundary][1]}
         else:
             mode = {"constant_values": call.boundary}
-        blocks = tuple([np.pad(np.asarray(x.here), width, **mode) for x in given])
+        near = [np.asarray(x.here) for x in given]
+        blocks = tuple([np.pad(x, width, **mode) if width else x for x in near])
         arguments = call.function, blocks, call.halo, found, call.how != "returns"
         host_arrays.watched(f"map_blocks ({call.name})", calling.run_block, *arguments)
     return host_arrays.delivered(given[0].session, found, (None,) * len(found))
@@ -286,8 +293,13 @@ def _recorded(
     ins = [in_layout(x, layout) for x in given]
     text = pickled(call.function)
     there = _filled_there(targets, layout, dtypes)
-    new = [create(session, shape, d, layout, ("empty",)) for d in (() if there else dtypes)]
-    outs = targets if there else tuple(new)
+    if there:
+        outs = targets
+    elif call.how == "fills":
+        outs = tuple([copied(x, d, layout) for x, d in zip(targets, dtypes, strict=False)])
+    else:
+        outs = tuple([create(session, shape, d, layout, ("empty",)) for d in dtypes])
+    ins += outs if call.how == "fills" else ()  # the function may read what it is to fill
     record_call("map_blocks", text, call.name, outs, ins, call.halo, call.boundary, call.how)
     return outs if there else _put(outs, targets)
 

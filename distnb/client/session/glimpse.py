@@ -32,7 +32,7 @@ class Asked:
     """Commands that engines were sent; their values are kept as long as this is."""
 
     def __init__(self, session: Session, makes: list[Callable[[int], Command]]) -> None:
-        self._session = session
+        self._session, self._size = session, session.size
         self._slots = [session.replies.expect() for _ in makes]
         with np.errstate(all="warn") if error_state().waits else nullcontext():
             commands = [make(slot) for make, slot in zip(makes, self._slots, strict=True)]
@@ -64,8 +64,8 @@ class Asked:
         """Return each rank's value of each command; why there are none, if engines have none."""
         session = self._session
         found = [session.replies.values[slot] for slot in self._slots]
-        ranks = range(session.size)
-        if any(len(values) < session.size for values in found):
+        ranks = range(self._size)
+        if any(len(values) < self._size for values in found):
             return _hindrance(session) or "content lost"
         return [[values[rank] for rank in ranks] for values in found]
 

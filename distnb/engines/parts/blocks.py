@@ -41,7 +41,7 @@ class Blocks:
     ``args``: the function's number and name, the halo along each axis, the boundary, which is
     a word or a value, and whether the function ``'returns'`` or ``'fills'`` what it gets as
     ``out=``, or is a ``'ufunc'`` that does, which may overwrite what it reads. Blocks that are
-    read may be filled.
+    read may be filled; what is filled is the last that is read.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
@@ -49,11 +49,12 @@ class Blocks:
         self.function = store.functions[number]
         self.store, self.rank = store, store.rank
         self.outs: list[LocalBase] = [store.bases[x.base] for x in command.outs]
-        self.ins: list[LocalBase] = [store.bases[x.base] for x in command.ins]
+        ins = command.ins[: -len(self.outs)] if self.how == "fills" else command.ins
+        self.ins: list[LocalBase] = [store.bases[x.base] for x in ins]
         written = {x.base for x in command.outs if self.how != "ufunc"}
         #: Arrays that are overwritten while they are read -> their last rows before that.
         self.before: dict[int, np.ndarray | None] = {
-            j: None for j, x in enumerate(command.ins) if x.base in written
+            j: None for j, x in enumerate(ins) if x.base in written
         }
         ranks = list(self.ins[0].layout.grid.ranks()) if any(self.halo) else [self.rank]
         boxes = {r: self._boxes(r) for r in ranks}
