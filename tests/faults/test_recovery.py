@@ -35,6 +35,9 @@ def caught(session, gate, rank, when="name == 'Reduce'"):
         total = last.sum()
         session.send()
         until(gate.come)
+        until(
+            lambda: min(notes := session.memory.begun(session.size)) >= notes[rank]
+        )  # all are there
         kill(session)
         return total
 
