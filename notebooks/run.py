@@ -7,6 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+# jsonschema, which nbformat imports, would make a parser of its grammar: three seconds.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError

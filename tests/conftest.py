@@ -7,6 +7,10 @@ set it.
 import faulthandler
 import gc
 import os
+import sys
+
+# jsonschema, which nbformat imports, would make a parser of its grammar: three seconds a process.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 os.environ.setdefault("DISTNB_CUTOFF", "0")  # before distnb is imported, here and by engines
 # So do the engines compute, whatever is small; the way "reach" has the notebook do it.

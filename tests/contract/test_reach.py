@@ -62,6 +62,7 @@ def facts_of(y):
     return spelled, y.shape, y.dtype, np.asarray(y).tobytes()
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("dist", DISTS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_results_are_those_of_engines(shape, dist):
@@ -126,6 +127,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("dist", DISTS, ids=str)
 @pytest.mark.parametrize("shape", [(7,), (12, 5), (5, 4, 3)], ids=str)
 def test_functions_give_what_engines_give(shape, dist):

@@ -31,7 +31,7 @@ OVER_IPYPARALLEL = [
 ]
 
 
-@pytest.mark.cases(120)
+@pytest.mark.cases(60)
 @pytest.mark.parametrize("rank", range(3))
 @pytest.mark.parametrize("name", CASES)
 def test_one_rank_fails(three, name, rank):
