@@ -9,9 +9,6 @@ import gc
 import os
 import sys
 
-# jsonschema, which nbformat imports, would make a parser of its grammar: three seconds a process.
-sys.modules.setdefault("rfc3987_syntax", None)
-
 os.environ.setdefault("DISTNB_CUTOFF", "0")  # before distnb is imported, here and by engines
 # So do the engines compute, whatever is small; the way "reach" has the notebook do it.
 os.environ.setdefault("DISTNB_PLACE", "engines")
@@ -28,6 +25,9 @@ import distnb as dnb
 from distnb.client.transport import socket_transport
 from tests import tiers
 from tests.waiting import Gate
+
+# jsonschema, which nbformat imports, would make a parser of its grammar: three seconds a process.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 _EXAMPLES = max(2, round(settings.default.max_examples * min(1, tiers.SCALE)))
 settings.register_profile("default", deadline=None, max_examples=_EXAMPLES)

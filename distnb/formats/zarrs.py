@@ -38,10 +38,13 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
         raise FileNotFoundError(explain(f"file {path}", "none", "a Zarr array", "check the path"))
     found = _array(path, name)
     check_dtype(found.dtype, f"{path}, array {found.name}")
-    chunks = tuple(getattr(found, "shards", None) or found.chunks)
-    shape = tuple(found.shape)
-    stored = Stored("zarr", path, (), shape, found.dtype.str, chunks, (found.path,))
-    return stored, View.whole(shape)
+    stored = Stored("zarr", path, (), *_facts(found), (found.path,))
+    return stored, View.whole(stored.shape)
+
+
+def _facts(array: Any) -> tuple[Ints, str, Ints]:
+    """Return shape, dtype and chunks of an array of the library's: those that are read at once."""
+    return tuple(array.shape), array.dtype.str, tuple(array.shards or array.chunks)
 
 
 def _store(path: str) -> Any:
@@ -85,6 +88,16 @@ class ZarrArray:
             raise ValueError(
                 explain(f"file {stored.path}", error, "a good Zarr array", "check it")
             ) from None
+        found, known = _facts(self._array), (stored.shape, stored.dtype, stored.chunks)
+        if found != known:  # chunks of another array would be read as if they were of this one
+            raise OSError(
+                explain(
+                    f"file {stored.path}",
+                    "shape {}, dtype {}, chunks {}".format(*found),
+                    "{}, {}, {}, as when it was opened".format(*known),
+                    "open it again",
+                )
+            )
 
     @classmethod
     def to_write(cls, stored: Stored) -> ZarrArray:
@@ -117,8 +130,7 @@ def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: A
         made = zarr.create_group(path).create_array(name, shape=shape, dtype=dtype, **given)
     else:
         made = zarr.create_array(path, shape=shape, dtype=dtype, **given)
-    chunks = tuple(made.shards or made.chunks)
-    return Stored("zarr", path, (), shape, dtype.str, chunks, (made.path,))
+    return Stored("zarr", path, (), *_facts(made), (made.path,))
 
 
 def _chunks(shape: Ints) -> Ints:
@@ -141,9 +153,8 @@ def stored_of(target: Any) -> Stored | None:
         return None
     if not isinstance(target.store, zarr.storage.LocalStore):
         return None
-    chunks = tuple(target.shards or target.chunks)
-    path, dtype = os.path.abspath(target.store.root), target.dtype.str
-    return Stored("zarr", path, (), tuple(target.shape), dtype, chunks, (target.path,))
+    path = os.path.abspath(target.store.root)
+    return Stored("zarr", path, (), *_facts(target), (target.path,))
 
 
 def is_zarr(path: str) -> bool:

@@ -89,6 +89,19 @@ def test_zarr_shards_and_zip_files(here, session):
     same(dnb.open("z.zarr").read(dist="block"), x)
 
 
+def test_zarr_that_is_another_array_meanwhile(here, session):
+    pytest.importorskip("zarr")
+    x = dnb.array(numbers((40, 6)), dist="block")
+    dnb.save("x.zarr", x, chunks=(8, 6))
+    opened = dnb.open("x.zarr")
+    for other in (x[:39], x.astype("f4")):
+        dnb.save("x.zarr", other, chunks=(8, 6))
+        with pytest.raises(OSError, match="as when it was opened; open it again"):
+            opened.read(dist="block")
+    dnb.save("x.zarr", x + 1, chunks=(8, 6))
+    same(opened.read(dist="block"), numbers((40, 6)) + 1)  # as they are when they are read
+
+
 @pytest.mark.parametrize("options", [{}, {"chunks": (4, 3), "compression": "gzip"}])
 def test_netcdf_both_ways(here, session, options):
     h5netcdf = pytest.importorskip("h5netcdf")
