@@ -166,7 +166,7 @@ def test_warnings_come_from_the_line_of_the_reduction(session):
     total = t.sum()
     line = currentframe().f_lineno - 1
     del t
-    with pytest.warns(RuntimeWarning, match="overflow encountered in sum") as told:
+    with pytest.warns(RuntimeWarning, match="overflow encountered in reduce") as told:
         found = float(total)
     assert [(w.filename, w.lineno) for w in told] == [(__file__, line)]
     assert np.isinf(found)

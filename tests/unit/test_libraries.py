@@ -4,11 +4,15 @@ SciPy decides at its import whether it does, so the checks run in a process of t
 """
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
 
 import pytest
+
+from tests.contract.support import entry_points_in
+from tests.tiers import ROOT
 
 PROGRAM = """
 import numpy as np, sklearn
@@ -58,3 +62,20 @@ def test_scikit_learn_and_scipy():
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout == "all is well\n"
+
+
+@pytest.mark.tier("test-all")
+def test_xarrays_own_tests_of_other_arrays(tmp_path):
+    pytest.importorskip("xarray")
+    path = [entry_points_in(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.xarray_suite"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout).group(1)) > 100

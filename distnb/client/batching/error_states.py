@@ -38,6 +38,14 @@ class ErrorState(NamedTuple):
 
 
 DEFAULT = ErrorState()
+#: What NumPy says in which an error was, where commands have other names.
+_SPELLED = {
+    **dict.fromkeys(("astype", "copy", "full"), "cast"),
+    **dict.fromkeys(("sum", "prod"), "reduce"),
+    **dict.fromkeys(("scan", "cumsum", "cumprod"), "accumulate"),
+    "contract": "multiply",
+    "scatter": "at",
+}
 #: Where NumPy keeps its settings: another object whenever they change; None if it does not tell.
 SETTINGS: Any = getattr(umath, "_extobj_contextvar", None)
 
@@ -55,7 +63,7 @@ def tell(state: ErrorState, kinds: Iterable[str], what: str, place: Callable[[],
             warn_at(place(), kind, RuntimeWarning)
             continue
         name, flag = _KINDS[kind]
-        how, text = getattr(state, name), f"{kind} encountered in {what}"
+        how, text = getattr(state, name), f"{kind} encountered in {_SPELLED.get(what, what)}"
         if how == "raise":
             raise FloatingPointError(text)
         if how == "warn":
