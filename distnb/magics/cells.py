@@ -15,6 +15,7 @@ from distnb.client.lasting.checkpoints import repeat
 from distnb.client.lasting.kept_arrays import NOTEBOOKS, Names, list_arrays
 from distnb.client.session import current
 from distnb.client.session.session import Session
+from distnb.client.sparse.base import Sparse
 from distnb.client.transport import client_hooks
 from distnb.magics.arguments import arrays_of
 
@@ -41,7 +42,13 @@ class Cells:
         shell.events.register("post_run_cell", self.after)
 
     def _arrays(self, session: Session) -> list[tuple[str, Any]]:
-        return list(arrays_of(self.shell, session))
+        """Return the arrays of the notebook's variables, and what is sparse."""
+        sparse = [
+            (name, x)
+            for name, x in list(self.shell.user_ns.items())
+            if isinstance(x, Sparse) and x.session is session and not name.startswith("_")
+        ]
+        return [*arrays_of(self.shell, session), *sparse]
 
     def before(self, info: Any = None) -> None:
         """Start of a cell: what comes now belongs to it."""

@@ -150,6 +150,26 @@ def test_some_names_into_a_namespace(session, tmp_path):
         dnb.checkpoint(tmp_path, ["a", "c"])
 
 
+def test_what_was_not_read_from_a_file_yet_is_left_out(session, tmp_path):
+    pytest.importorskip("xarray")
+    from distnb.xarrays import ChunkManager
+
+    class File:
+        shape, ndim, dtype = (500, 600), 2, np.dtype(float)
+
+        def __getitem__(self, key):
+            return numbers(500, 600)[key]
+
+    session["x"], session["y"] = ChunkManager().from_array(File(), (500, 600)), dnb.ones(3)
+    with pytest.warns(UserWarning, match="checkpoint: x is left out"):
+        dnb.checkpoint(tmp_path)
+    assert list(dnb.restore(tmp_path)) == ["y"]
+    assert session["x"][3].sum().item() == numbers(500, 600)[3].sum()
+    session["x"] = session["x"] * 1
+    dnb.checkpoint(tmp_path)
+    same(dnb.restore(tmp_path)["x"], numbers(500, 600))
+
+
 def test_nothing_without_names(session, tmp_path):
     with pytest.raises(ValueError, match="no arrays with names"):
         dnb.checkpoint(tmp_path / "there")
@@ -224,6 +244,8 @@ def test_folders_that_are_none(session, tmp_path):
         dnb.checkpoint(tmp_path)
     with pytest.raises(FileNotFoundError):
         dnb.restore(tmp_path / "nowhere")
+    with pytest.raises(OSError, match="expected a folder to write in; name another one"):
+        dnb.checkpoint(tmp_path / "file" / "there")
     assert os.listdir(tmp_path) == ["file"]
 
 

@@ -88,6 +88,15 @@ def test_checkpoints_have_the_variables_of_the_cell(shell, session, tmp_path):
             shell.run_line_magic("distnb", line)
 
 
+def test_checkpoints_name_the_sparse_arrays_that_are_not_in_them(shell, session, tmp_path):
+    shell.user_ns.update(A=dnb.ones(3), S=dnb.sparse.eye_array(3, format="csr"))
+    with pytest.warns(UserWarning, match="checkpoint: S left out"):
+        dnb.checkpoint(tmp_path)
+    assert list(dnb.restore(tmp_path)) == ["A"]
+    shell.run_cell("1")
+    assert [x.name for x in dnb.arrays()] == ["A"]
+
+
 def test_checkpoints_come_after_cells_and_while_none_runs(shell, session, tmp_path):
     def there():
         return float(dnb.restore(tmp_path, session=session)["A"].sum())

@@ -18,7 +18,7 @@ from distnb.client.files.reading import once
 from distnb.client.files.writing import write
 from distnb.client.handle.array import Array
 from distnb.client.handle.copies import seen
-from distnb.client.lasting.kept_arrays import named_arrays
+from distnb.client.lasting.kept_arrays import Names, named_arrays
 from distnb.client.lasting.manifests import (
     MANIFEST,
     Entry,
@@ -243,6 +243,13 @@ def _told(error: OSError, folder: str) -> OSError:
 def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Array]:
     """Return the arrays that are to be written, by their names."""
     there = named_arrays(session)
+    others = session.extensions[Names].others
+    if names is None and others:
+        warnings.warn(
+            f"checkpoint: {', '.join(others)} left out, for only dense arrays can be in it; "
+            "distnb.sparse.save_npz saves sparse ones",
+            stacklevel=2,
+        )
     if names is not None and (unknown := [name for name in names if name not in there]):
         expected = f"some of {sorted(there)}"
         raise KeyError(explain("checkpoint", f"names {unknown}", expected, "name these"))

@@ -46,11 +46,15 @@ class Names:
 
     def __init__(self) -> None:
         self.notebook: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        #: The names of what is no dense array.
+        self.others: list[str] = []
         self.made: dict[str, str] = {}
 
     def note(self, found: Iterable[tuple[str, Any]]) -> None:
         """Take others for those before."""
-        self.notebook = WeakValueDictionary(found)
+        there = list(found)
+        self.notebook = WeakValueDictionary([(n, x) for n, x in there if isinstance(x, Array)])
+        self.others = [n for n, x in there if not isinstance(x, Array)]
 
 
 #: Who knows the arrays of notebooks' variables, in the middle of a cell, too.

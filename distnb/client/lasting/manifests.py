@@ -190,7 +190,12 @@ def lock(folder: str, write: bool = False) -> int:
 
 def _prepare(folder: str) -> None:
     """Make the folder; refuse one with other files in it."""
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            explain(f"checkpoint {folder}", error, "a folder to write in", "name another one")
+        ) from error
     there = set(os.listdir(folder))
     if there and LOCK not in there and MANIFEST not in there:
         raise FileExistsError(
