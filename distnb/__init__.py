@@ -20,7 +20,9 @@ import numpy as np
 from distnb import fft, lib, linalg, namespace, numpys, random, sparse
 from distnb.client.array.array_api import VERSION
 from distnb.client.array.distarray import DistArray
-from distnb.client.array.kept_arrays import arrays, attach
+from distnb.client.lasting.checkpoints import checkpoint
+from distnb.client.lasting.kept_arrays import arrays, attach
+from distnb.client.lasting.restoring import restore
 from distnb.client.record.placement import Placement
 from distnb.client.reports.profiling import Profile, profile
 from distnb.client.session.current import connect, inprocess, need, session, spmd, start, subset
@@ -60,6 +62,7 @@ __all__ = [  # noqa: PLE0604 - the functions
     "SessionError",
     "arrays",
     "attach",
+    "checkpoint",
     "choose_layout",
     "config",
     "connect",
@@ -74,6 +77,7 @@ __all__ = [  # noqa: PLE0604 - the functions
     "plot",  # noqa: F405
     "profile",
     "random",
+    "restore",
     "session",
     "sparse",
     "spmd",

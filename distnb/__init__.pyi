@@ -4,7 +4,7 @@
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -114,12 +114,12 @@ from distnb import sparse as sparse
 from distnb import testing as testing
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
-from distnb.client.array.kept_arrays import Table
 from distnb.client.array.stand_ins import ndarray as ndarray
 from distnb.client.array.stand_ins import ufunc as ufunc
 from distnb.client.files.numpys import Archive, File
 from distnb.client.files.opening import Opened
 from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
+from distnb.client.lasting.kept_arrays import Table
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
 from distnb.client.math.ufuncs import _Limit
@@ -614,6 +614,15 @@ cbrt: _Unary
 
 ceil: _Unary
 """Round up: the least integer that is not less."""
+
+def checkpoint(
+    path: str | os.PathLike[str],
+    names: Iterable[str] | None = None,
+    *,
+    every: str | float | None = None,
+    session: Session | None = None,
+) -> None:
+    """Write the arrays that have names into a folder, from where :func:`restore` has them again."""
 
 def choose(
     a: ArrayLike,
@@ -1927,6 +1936,15 @@ def reshape(
 
 def resize(a: ArrayLike, new_shape: Shape) -> DistArray:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``."""
+
+def restore(
+    path: str | os.PathLike[str],
+    names: Iterable[str] | None = None,
+    *,
+    into: MutableMapping[str, Any] | None = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Return the arrays of a checkpoint, by their names: each engine reads its own parts."""
 
 def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
     """Return the dtype to which arrays, dtypes and Python numbers are promoted, as NumPy's."""

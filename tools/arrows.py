@@ -62,7 +62,7 @@ ORDER: dict[str, str] = {
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry start",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal files array
-        sparse parts reports
+        lasting sparse parts reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
@@ -87,9 +87,10 @@ ORDER: dict[str, str] = {
     "distnb.client.files": "reading unread writing members opening numpys text tables market",
     "distnb.client.array": """
         prefetch reading migration local_access printing showing facts aspects flags distarray
-        stand_ins kept_arrays resizing
+        stand_ins
         array_api
     """,
+    "distnb.client.lasting": "kept_arrays manifests checkpoints restoring resizing",
     "distnb.client.shape": """
         viewing reshaping joining splitting splits repeating turning grids parts brackets walking
     """,

@@ -6,6 +6,8 @@ Nothing is mapped: a file that another process cuts off would end the engine, an
 from __future__ import annotations
 
 import os
+import zlib
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -16,7 +18,7 @@ from distnb.common.errors import explain
 from distnb.formats.stored import Box, Stored, bytes_of, check_same, sub
 from distnb.geometry.layout import Ints, strides_of
 
-__all__ = ["PlainReader", "PlainWriter", "reader", "run_bytes", "write_all"]
+__all__ = ["PlainReader", "PlainWriter", "checksum", "cut_off", "reader", "run_bytes", "write_all"]
 
 #: Bytes of a buffer.
 _BUFFER = 1 << 23
@@ -128,6 +130,23 @@ class _RemoteReader(PlainReader):
 def reader(stored: Stored) -> PlainReader:
     """Open a file to read it."""
     return (_RemoteReader if is_address(stored.path) else PlainReader)(stored)
+
+
+def checksum(path: str, begin: int, length: int, look: Callable[[], object]) -> int:
+    """Return the CRC-32 of bytes of a file; ``look`` is called now and then."""
+    buffer, check, done = bytearray(min(length, _BUFFER)), 0, 0
+    there = memoryview(buffer)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while done < length:
+            look()
+            n = os.preadv(fd, [there[: length - done]], begin + done)
+            if n == 0:
+                raise cut_off(path, begin + length, begin + done)
+            check, done = zlib.crc32(there[:n], check), done + n
+    finally:
+        os.close(fd)
+    return check
 
 
 def cut_off(path: str, wanted: int, there: int) -> ValueError:

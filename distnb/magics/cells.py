@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -9,9 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-from distnb.client.array.kept_arrays import Names, list_arrays
+from distnb.client.lasting.checkpoints import repeat
+from distnb.client.lasting.kept_arrays import NOTEBOOKS, Names, list_arrays
 from distnb.client.session import current
 from distnb.client.session.session import Session
+from distnb.client.sparse.base import Sparse
 from distnb.client.transport import client_hooks
 from distnb.magics.arguments import arrays_of
 
@@ -30,11 +34,25 @@ class Cells:
         self.shell = shell
         #: Commands before the cell; and whether the user was told what ``%timeit`` times.
         self._recorded, self._told = 0, False
+        #: Whether a cell runs, and what writes the next checkpoint if none does then.
+        self._running = False
+        self._timer: asyncio.TimerHandle | None = None
+        NOTEBOOKS.append(self._arrays)
         shell.events.register("pre_run_cell", self.before)
         shell.events.register("post_run_cell", self.after)
 
+    def _arrays(self, session: Session) -> list[tuple[str, Any]]:
+        """Return the arrays of the notebook's variables, and what is sparse."""
+        sparse = [
+            (name, x)
+            for name, x in list(self.shell.user_ns.items())
+            if isinstance(x, Sparse) and x.session is session and not name.startswith("_")
+        ]
+        return [*arrays_of(self.shell, session), *sparse]
+
     def before(self, info: Any = None) -> None:
         """Start of a cell: what comes now belongs to it."""
+        self._running = True
         session = current.active()
         if session is not None:
             session.journal.begin()
@@ -42,6 +60,7 @@ class Cells:
 
     def after(self, result: Any = None) -> None:
         """End of a cell: send what is pending, wait for it, and show what went wrong."""
+        self._running = False
         session = current.active()
         if session is None:
             return
@@ -49,8 +68,9 @@ class Cells:
         try:
             if session.waits:  # not for an engine that stands still, in cells that need none
                 session.flush()
-            session.extensions[Names].note(arrays_of(self.shell, session))
+            session.extensions[Names].note(self._arrays(session))
             list_arrays(session)
+            self._repeat(session)
         except KeyboardInterrupt:
             raise
         except Exception:
@@ -58,6 +78,23 @@ class Cells:
         finally:
             session.journal.end()
         self._tell_of_timing(session, result)
+
+    def _repeat(self, session: Session) -> None:
+        """Write the checkpoints for which it is time, and come again when it is for the next."""
+        wait = repeat(session)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if wait is not None:
+            with contextlib.suppress(RuntimeError):  # a shell without a loop: when a cell ends
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(wait, self._idle, session)
+
+    def _idle(self, session: Session) -> None:
+        """Write them while no cell runs; the next ones are for when one has run."""
+        self._timer = None
+        if not self._running and not session.closed:
+            repeat(session)
 
     def _tell_of_timing(self, session: Session, result: Any) -> None:
         """Say once that ``%timeit`` does not wait for the engines, where it times their work."""
@@ -71,6 +108,9 @@ class Cells:
 
     def remove(self) -> None:
         """Undo everything."""
+        NOTEBOOKS.remove(self._arrays)
+        if self._timer is not None:
+            self._timer.cancel()
         self.shell.events.unregister("pre_run_cell", self.before)
         self.shell.events.unregister("post_run_cell", self.after)
         _unfollow(self.shell)

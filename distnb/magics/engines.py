@@ -9,7 +9,9 @@ from IPython.core.magic import Magics, line_magic, magics_class, output_can_be_s
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.array.kept_arrays import attach
+from distnb.client.lasting.checkpoints import checkpoint
+from distnb.client.lasting.kept_arrays import attach
+from distnb.client.lasting.restoring import restore
 from distnb.client.record.placement import Placement
 from distnb.client.session import current
 from distnb.magics.arguments import (
@@ -26,7 +28,7 @@ from distnb.widgets.status.status import Status
 
 __all__ = ["EngineMagics"]
 
-ACTIONS = ("start", "attach", "connect", "resize", "status", "stop")
+ACTIONS = ("start", "attach", "connect", "resize", "checkpoint", "restore", "status", "stop")
 
 
 @magics_class
@@ -37,9 +39,10 @@ class EngineMagics(Magics):
 
     @magic_arguments()
     @argument("action", nargs="?", default="status", choices=ACTIONS, help="what to do")
-    @argument("engines", nargs="?", type=int, default=None, help="how many (start, resize)")
+    @argument("what", nargs="?", default=None, help="how many (start, resize), or the folder")
     @argument("-n", type=int, default=None, help="engines to start (default: one for each core)")
     @argument("--keep", default=None, help="how long arrays outlive the notebook, as in 1h")
+    @argument("--every", default=None, help="how often a checkpoint is written, as in 5min")
     @argument("--profile", default=None, help="ipyparallel profile to connect to")
     @argument("--cluster-id", default=None, help="ipyparallel cluster to connect to")
     @argument("--timeout", type=float, default=0.0, help="seconds to wait for a cluster")
@@ -55,6 +58,8 @@ class EngineMagics(Magics):
             %distnb start -n 4 --keep 1h
             %distnb attach
             %distnb resize 8
+            %distnb checkpoint run --every 5min
+            %distnb restore run
             %distnb connect --profile mpi
             %distnb
             %distnb stop
@@ -68,20 +73,44 @@ class EngineMagics(Magics):
         return deliver(self.shell, args, Status(session, others))
 
     def _do(self, args: Any) -> None:
-        count = args.n if args.engines is None else args.engines
-        if args.engines is not None and args.action not in ("start", "resize"):
-            raise UsageError(f"%distnb {args.action}: got {count}, expected nothing; leave it out")
-        if args.action == "start":
-            current.start(count, keep=args.keep)
+        folders = ("checkpoint", "restore")
+        if args.what is not None and args.action not in ("start", "resize", *folders):
+            got = f"got {args.what}, expected nothing; leave it out"
+            raise UsageError(f"%distnb {args.action}: {got}")
+        if args.action in folders:
+            self._files(args)
+        elif args.action in ("start", "resize"):
+            self._engines(args)
         elif args.action == "attach":
             named = attach().named
             self.shell.user_ns.update({n: x for n, x in named.items() if n.isidentifier()})
         elif args.action == "connect":
             current.connect(args.profile, args.cluster_id, timeout=args.timeout)
-        elif args.action == "resize":
-            session_of("%distnb resize").resize(count)
         elif args.action == "stop" and (session := current.active()) is not None:
             session.close()
+
+    def _engines(self, args: Any) -> None:
+        count = args.n
+        if args.what is not None:
+            try:
+                count = int(args.what)
+            except ValueError:
+                raise UsageError(
+                    f"%distnb {args.action}: got {args.what}, expected a number; pass 4"
+                ) from None
+        if args.action == "start":
+            current.start(count, keep=args.keep)
+        else:
+            session_of("%distnb resize").resize(count)
+
+    def _files(self, args: Any) -> None:
+        if args.what is None:
+            raise UsageError(f"%distnb {args.action}: got nothing, expected a folder; name one")
+        if args.action == "checkpoint":
+            checkpoint(args.what, every=args.every, session=session_of("%distnb checkpoint"))
+            return
+        found = restore(args.what)
+        self.shell.user_ns.update({n: x for n, x in found.items() if n.isidentifier()})
 
     @magic_arguments()
     @argument("--axes", "-a", default=None, help="the axes to show, rows first, as in 0,2")

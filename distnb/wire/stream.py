@@ -32,6 +32,8 @@ _HANGUP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP
 #: Milliseconds after which the thread looks whether the socket was closed.
 _LOOK = 100
 
+#: Bytes that are kept for the head of a message when there is no memory for it.
+_SPARE = 1 << 20
 #: Bytes that are read at a time where there is no memory for them.
 _WASTE = 1 << 16
 
@@ -68,6 +70,7 @@ class Stream:
         self._sender: threading.Thread | None = None
         self._message: Message | None = None
         self._waste = bytearray(_WASTE)  # made before memory runs out
+        self._spare: bytearray | None = None
         self._coming = self._messages()
         self._target = next(self._coming)
 
@@ -165,13 +168,25 @@ class Stream:
         found, self._message = self._message, None
         return found
 
+    def _head(self, length: int) -> bytearray:
+        """Return memory for a head; if there is none, that which was kept for it.
+
+        Without a head nobody could tell where the next message begins.
+        """
+        try:
+            self._spare = self._spare or bytearray(_SPARE)
+            return bytearray(length)
+        except MemoryError:
+            self._spare = None
+            return bytearray(length)
+
     def _messages(self) -> Iterator[memoryview]:
         """Yield where to put what comes next; leave each message when it is complete."""
         while True:
             intro = bytearray(_INTRO.size)
             yield memoryview(intro)
             length, count = _INTRO.unpack(intro)
-            text = bytearray(8 * count + length)
+            text = self._head(8 * count + length)
             if text:
                 yield memoryview(text)
             arrays: Arrays = []

@@ -432,6 +432,7 @@ def test_root_is_refused_by_open_mpi(monkeypatch):
 def test_what_the_user_has_set_stays():
     plain = engine_environment({}, "mpich", 10**6)
     assert plain["UCX_TLS"] == "posix,self,cma"
+    assert plain["UCX_MEM_EVENTS"] == "n"
     assert {plain[name] for name in THREADS} == {"1"}
     outer = {"UCX_TLS": "all", "OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "2", "HOME": "/h"}
     changed = engine_environment(outer, "mpich", 10**6)

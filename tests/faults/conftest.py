@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.failures.conftest import cluster, interruptible  # noqa: F401
+from tests.failures.conftest import cluster, interruptible, three  # noqa: F401
 from tests.marking import own_engines
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.array import kept_arrays
+from distnb.client.lasting import kept_arrays
 from distnb.client.session import keeping
 from tests.failures import support
 from tests.waiting import until

@@ -52,6 +52,29 @@ def test_what_comes_after_an_array_without_room_arrives(kind, monkeypatch):
     context.destroy(linger=0)
 
 
+def test_a_head_without_room_has_the_memory_that_was_kept_for_it(monkeypatch):
+    here, there = joined("local", None)
+    here.send(b"first")
+    there.ready(1000)
+    assert there.receive()[0] == b"first"
+
+    def full(length=0):
+        if length > 100 and there._spare is not None:
+            raise MemoryError
+        return bytearray(length)
+
+    monkeypatch.setattr(stream, "bytearray", full, raising=False)
+    for letter in (b"a", b"b"):
+        here.send(letter * 1000, [np.arange(9, dtype=np.uint8)])
+        there.ready(1000)
+        head, (array,) = there.receive()
+        assert head == letter * 1000
+        assert array.tolist() == [*range(9)]
+    assert not there.closed
+    for end in (here, there):
+        end.close()
+
+
 @pytest.mark.ways("openmpi")
 def test_in_the_notebook(cluster, monkeypatch):
     x, small = dnb.arange(300_000.0), dnb.ones(5)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.array import resizing
 from distnb.client.array.showing import _fetch
+from distnb.client.lasting import resizing
 from distnb.client.session.glimpse import Glimpse
 from distnb.client.transport import launch
 from distnb.common.errors import EngineError

@@ -258,6 +258,41 @@ def test_no_folder_no_compiled_loops(tmp_path, monkeypatch):
     assert made._ready == {"k0": None}
 
 
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
+def test_no_room_for_a_thread_no_compiled_loops(tmp_path, monkeypatch, error):
+    def fail(*given):
+        raise error
+
+    monkeypatch.setenv("DISTNB_CACHE", str(tmp_path))
+    made = compiler.Compiler()
+    with monkeypatch.context() as patch:
+        patch.setattr(compiler._thread, "start_new_thread", fail)
+        assert made.get(compiled_loops.Source("k2", "")) is None
+    assert made._ready == {"k2": None}
+    source = compiled_loops.Source("k3", "kernel = print\n")
+    try:
+        assert made.get(source) is None
+        assert until(lambda: made.get(source)) is print  # there is room again
+    finally:
+        made.close()
+
+
+def test_a_thread_that_never_began_is_not_waited_for(tmp_path, monkeypatch):
+    """So it is where there is no memory for its first frame: nobody is told."""
+    monkeypatch.setenv("DISTNB_CACHE", str(tmp_path))
+    made = compiler.Compiler()
+    first, source = (compiled_loops.Source(k, "kernel = print\n") for k in ("k4", "k5"))
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(compiler._thread, "start_new_thread", lambda *given: 0)
+            assert made.get(first) is None
+        assert made.get(source) is None
+        assert until(lambda: made.get(first)) is print
+        assert until(lambda: made.get(source)) is print
+    finally:
+        made.close()
+
+
 def test_an_abandoned_compilation_is_taken_up(tmp_path, monkeypatch):
     monkeypatch.setenv("DISTNB_CACHE", str(tmp_path))
     made = compiler.Compiler()

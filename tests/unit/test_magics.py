@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 from collections import deque
@@ -74,6 +75,54 @@ def test_stop_closes_the_session(shell, session):
 def test_wrong_words_are_usage_errors(shell, line):
     with pytest.raises(UsageError):
         shell.run_line_magic("distnb", line)
+
+
+def test_checkpoints_have_the_variables_of_the_cell(shell, session, tmp_path):
+    shell.user_ns["path"] = str(tmp_path)
+    code = "import distnb as dnb\nA = dnb.ones((6, 4))\n%distnb checkpoint {path}\nA = A + 1"
+    shell.run_cell(code).raise_error()
+    shell.run_line_magic("distnb", f"restore {tmp_path}")
+    assert float(shell.user_ns["A"].sum()) == 24
+    for line in ("checkpoint", "restore", "restore /nowhere", f"checkpoint {tmp_path} --every x"):
+        with pytest.raises(UsageError):
+            shell.run_line_magic("distnb", line)
+
+
+def test_checkpoints_name_the_sparse_arrays_that_are_not_in_them(shell, session, tmp_path):
+    shell.user_ns.update(A=dnb.ones(3), S=dnb.sparse.eye_array(3, format="csr"))
+    with pytest.warns(UserWarning, match="checkpoint: S left out"):
+        dnb.checkpoint(tmp_path)
+    assert list(dnb.restore(tmp_path)) == ["A"]
+    shell.run_cell("1")
+    assert [x.name for x in dnb.arrays()] == ["A"]
+
+
+def test_checkpoints_come_after_cells_and_while_none_runs(shell, session, tmp_path):
+    def there():
+        return float(dnb.restore(tmp_path, session=session)["A"].sum())
+
+    async def cells():
+        code = f"""
+import distnb as dnb
+A = dnb.ones((6, 4))
+dnb.checkpoint({str(tmp_path)!r}, every=1e-9)
+A += 1
+"""
+        shell.run_cell(code).raise_error()
+        assert there() == 48  # after the cell
+        shell.user_ns["A"] += 1
+        while there() != 72:  # while none runs
+            await asyncio.sleep(0.001)
+        shell.events.trigger("pre_run_cell", None)
+        shell.user_ns["A"] += 1
+        for _ in range(9):
+            await asyncio.sleep(0.001)
+        assert there() == 72  # a cell runs
+        shell.events.trigger("post_run_cell", None)
+        assert there() == 96
+
+    asyncio.run(cells())
+    dnb.checkpoint(tmp_path, every="never", session=session)
 
 
 def test_distlayout_returns_the_placement(shell, session):

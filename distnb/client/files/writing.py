@@ -29,7 +29,7 @@ from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Ints, Layout, make_layout
 from distnb.wire.protocol import Collective
 
-__all__ = ["append", "is_stream", "replacing", "told", "write"]
+__all__ = ["append", "is_stream", "replacing", "sync", "told", "write"]
 
 #: Bytes that are written at a time at least; what has fewer together is brought together first.
 _RUN = 1 << 12
@@ -108,8 +108,8 @@ def _end(name: str, path: str) -> None:
     real = os.path.realpath(path)
     for folder, _, files in os.walk(name):
         for each in files:
-            _sync(os.path.join(folder, each))
-    _sync(name)
+            sync(os.path.join(folder, each))
+    sync(name)
     if Path(name).is_dir() and os.path.lexists(real):
         gone = f"{name}.old"
         os.rename(real, gone)
@@ -122,7 +122,7 @@ def _end(name: str, path: str) -> None:
     else:
         os.replace(name, real)
     with contextlib.suppress(OSError):  # not all file systems can
-        _sync(os.path.dirname(real))
+        sync(os.path.dirname(real))
 
 
 def _remove(path: str) -> None:
@@ -139,7 +139,8 @@ def _of_table(folder: str) -> bool:
     return is_zarr(folder) or all(name.endswith(".parquet") for name in os.listdir(folder))
 
 
-def _sync(path: str) -> None:
+def sync(path: str) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

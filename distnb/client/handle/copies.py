@@ -20,7 +20,7 @@ from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Layout
 
-__all__ = ["Copies", "lying"]
+__all__ = ["Copies", "lying", "seen"]
 
 #: Copies that are kept in a session, those used last.
 _MOST = 32
@@ -47,6 +47,14 @@ def lying(x: Array, layout: Layout) -> Any:
         found = copied(x, x.dtype, layout)
         copies.keep(x, layout, found)
     return found
+
+
+def seen(base: Base) -> bool:
+    """Tell whether every write into a base is a command, but for what ``%px`` does."""
+    session = base.session
+    if base.look is not None or base.near is not None or base.lost or base.known is not None:
+        return False
+    return not (session.memory.shown and session.transport.rank is not None)
 
 
 class Copies:
@@ -93,9 +101,7 @@ class Copies:
         if self._foreign != session.foreign:
             self.forget()
             self._foreign = session.foreign
-        if base.look is not None or base.near is not None or base.lost or base.known is not None:
-            return False
-        return not (session.memory.shown and session.transport.rank is not None)
+        return seen(base)
 
     def _settle(self, session: Session) -> None:
         """Let go what was not used for longest, if it is too much."""

@@ -107,8 +107,8 @@ class Base:
         self.promise: Promised | None = None
         self.memory: np.ndarray | None = None
         self.apart = False
-        #: Layout, or what else it is of the elements -> base on the engines with that.
-        self.kept: dict[Any, Base] | None = None
+        #: Layout, or what else it is of the elements -> base on the engines with that; or a mark.
+        self.kept: dict[Any, Any] | None = None
         #: Bases whose memory in the notebook is that of this one, looked at in another way.
         self.sharing: list[ref[Base]] | None = None
         #: What it is to bases on engines with the same elements in another shape.

@@ -39,18 +39,19 @@ _ANSWER, _ENGINES = 5.0, 20.0
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 
 
-def seconds_of(keep: str | float) -> float:
-    """Return a time that is given as ``'1 h'``, or in seconds."""
-    if isinstance(keep, str):
-        text = re.fullmatch(r"\s*(\d+\.?\d*)\s*(s|min|h|d)\s*", keep)
-        if text:
+def seconds_of(time: str | float, what: str = "keep") -> float:
+    """Return a time that is given as ``'1 h'``, or in seconds; ``what`` it is for."""
+    do = f"pass {what}='1 h'"
+    if isinstance(time, str):
+        text = re.fullmatch(r"\s*(\d+\.?\d*)\s*(s|min|h|d)\s*", time)
+        if text and float(text[1]) > 0:
             return float(text[1]) * _UNITS[text[2]]
-        raise ValueError(explain("keep", repr(keep), "a time such as '30 min'", "pass keep='1 h'"))
-    if isinstance(keep, bool) or not isinstance(keep, int | float | np.number):
-        raise TypeError(explain("keep", repr(keep), "a time such as '30 min'", "pass keep='1 h'"))
-    if not 0 < keep < float("inf"):
-        raise ValueError(explain("keep", repr(keep), "seconds above 0", "pass keep='1 h'"))
-    return float(keep)
+        raise ValueError(explain(what, repr(time), "a time such as '30 min'", do))
+    if isinstance(time, bool) or not isinstance(time, int | float | np.number):
+        raise TypeError(explain(what, repr(time), "a time such as '30 min'", do))
+    if not 0 < time < float("inf"):
+        raise ValueError(explain(what, repr(time), "seconds above 0", do))
+    return float(time)
 
 
 class Keeping:

@@ -97,9 +97,9 @@ class Session:
     True
     """
 
-    #: Lists what is kept of a session, when a name was given to an array (``array.kept_arrays``).
+    #: Lists what is kept of a session, when a name was given to an array (``lasting.kept_arrays``).
     listed_by: ClassVar[Callable[[Session], None]]
-    #: Does what :meth:`resize` says (``array.resizing``).
+    #: Does what :meth:`resize` says (``lasting.resizing``).
     resized_by: ClassVar[Callable[[Session, int], None]]
 
     def __init__(
@@ -128,6 +128,8 @@ class Session:
         #: What lets it outlive the notebook, and the arrays that were given a name here.
         self.keeping: Keeping | None = None
         self.named: dict[str, Any] = {}
+        #: Is told of commands that are about to be sent, if somebody wants to know.
+        self.watch: Callable[[Iterable[Command]], None] | None = None
         #: Small steps, one after the other, that were recorded because engines were busy.
         self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
@@ -328,6 +330,8 @@ class Session:
             return
         if self.keeping is not None:
             self.keeping.sends(commands)
+        if self.watch is not None:
+            self.watch(commands)
         placed = self.ledger.enter(commands, self.settled) if self.connection.keeps else ()
         self.connection.submit(commands, buffers, self.recorder.errors, placed)
 

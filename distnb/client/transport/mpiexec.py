@@ -24,13 +24,17 @@ FOREIGN = re.compile(r"PMI_|PMIX_(?!MCA_)|OMPI_COMM_WORLD_|HYDI_|IPP_(?!ENABLE_C
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ROOT_CONFIRMED = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
+#: Engines of one host, by shared memory, which needs no memory that is registered. Without a cache
+#: of it nothing has to be noted where memory comes and goes: where there is none for the note, UCX
+#: says that data may be corrupted, so often that the pipe which IPython reads is full, and hangs.
+_UCX = {"UCX_TLS": "posix,self,cma", "UCX_RCACHE_ENABLE": "n", "UCX_MEM_EVENTS": "n"}
 #: Settings for one host, by family of MPI: no listeners on the network, more ranks than cores
 #: allowed, ranks free to use all cores (they have threads), no error per shared window.
 #: Two spellings where Open MPI 5 renamed them.
 SETTINGS: dict[str, dict[str, str]] = {
-    "mpich": {"UCX_TLS": "posix,self,cma"},
+    "mpich": dict(_UCX),
     "openmpi": {
-        "UCX_TLS": "posix,self,cma",
+        **_UCX,
         "OMPI_MCA_btl": "^tcp,ofi",  # ofi takes 1 s to start
         "OMPI_MCA_osc": "^ucx",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",

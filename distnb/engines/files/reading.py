@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from distnb.engines.files.owned import held
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
 from distnb.formats.boxes import in_file, pieces
 from distnb.formats.objects import Called
-from distnb.formats.stored import Reader, Stored, sub
+from distnb.formats.plain import checksum
+from distnb.formats.stored import Reader, Stored, check_same, sub
 from distnb.formats.table import reader_of
 from distnb.measure.events import TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Call", "Read"]
+__all__ = ["Call", "Check", "Read"]
 
 
 class Read:
@@ -46,6 +49,35 @@ class Read:
         finally:
             reader.close()
             clock.switch(before)
+
+
+class Check:
+    """Compare parts of a file with their checksums; ranks take turns.
+
+    ``args``: what is in the file, and of each part its bytes and CRC-32. The output has a row for
+    each rank: how many of its parts are not what they were.
+    """
+
+    owed: tuple[Key, ...] = ()
+    expected: tuple[Key, ...] = ()
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        stored, self.parts = command.args
+        self.stored, self.rank = Stored(*stored), store.rank
+        self.out = store.bases[command.outs[0].base]
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Read the parts."""
+        before = clock.switch(TRANSFER)
+        wrong, step = 0, self.out.shape[0]
+        check_same(self.stored.path, self.stored.stamp)
+        begins = accumulate([n for n, _ in self.parts], initial=int(self.stored.details[0]))
+        mine = list(zip(begins, self.parts, strict=False))[self.rank :: step]
+        for begin, (length, check) in mine:
+            wrong += checksum(self.stored.path, begin, length, exchange.comm.check) != check
+        if self.out.block is not None:
+            self.out.block[...] = (wrong, 0)
+        clock.switch(before)
 
 
 class Call(Read):

@@ -6,6 +6,7 @@ what none has compiled yet; all load it from the cache, also those of later sess
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import importlib.util
 import os
@@ -67,6 +68,7 @@ class Compiler:
         self._folder: Path | None = None
         #: What is being compiled, here or elsewhere; a thread loads it once it is done.
         self._awaited: dict[str, tuple[Path, float]] = {}
+        self._loading = False
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
@@ -125,18 +127,30 @@ class Compiler:
             self._server.stdin.flush()
         except FileExistsError:
             return
-        except OSError:  # nowhere to keep it: the tiles go on as they are
+        except (OSError, RuntimeError, MemoryError):
+            # Nowhere to keep it, or no room for a thread: the tiles go on as they are.
             self._ready[source.name] = None
 
     def _await(self, name: str, path: Path) -> None:
         """Have a loop loaded when it is done; one thread does so as long as there are any."""
         with self._lock:
             self._awaited[name] = path, time.monotonic() + _TAKES
-            if len(self._awaited) == 1:
-                threading.Thread(target=self._load_all, name="distnb-load", daemon=True).start()
+            if not self._loading:
+                # Thread.start() would wait for ever for a thread that has no memory to begin.
+                _thread.start_new_thread(self._load_all, ())
 
     def _load_all(self) -> None:
-        """Load what is awaited, until there is nothing any more."""
+        """Load what is awaited, until there is nothing any more; in one thread."""
+        with self._lock:
+            if self._loading:
+                return
+            self._loading = True
+        try:
+            self._load_awaited()
+        finally:
+            self._loading = False
+
+    def _load_awaited(self) -> None:
         while not self._closed.wait(_LOOK):
             for name, (path, end) in list(self._awaited.items()):
                 if path.with_suffix(".done").exists():
@@ -147,6 +161,7 @@ class Compiler:
                 for name in self._ready.keys() & self._awaited.keys():
                     del self._awaited[name]
                 if not self._awaited:
+                    self._loading = False  # whoever awaits something from now on begins anew
                     return
 
     def _load(self, name: str, path: Path) -> None:

@@ -60,6 +60,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "expand": masks.Expand,
     "file.append": appending.Append,
     "file.call": reading.Call,
+    "file.check": reading.Check,
     "file.hold": parsing.Hold,
     "file.parse": parsing.Parse,
     "file.read": reading.Read,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -30,7 +30,7 @@ from distnb.wire.protocol import Ask, Bind, Create, Operand
 if TYPE_CHECKING:
     from distnb.client.session.keeping import Keeping
 
-__all__ = ["Names", "arrays", "attach", "list_arrays"]
+__all__ = ["NOTEBOOKS", "Names", "arrays", "attach", "list_arrays", "named_arrays"]
 
 #: Why what engines were writing is lost.
 _TORN = "the notebook ended while engines were writing it"
@@ -46,11 +46,26 @@ class Names:
 
     def __init__(self) -> None:
         self.notebook: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        #: The names of what is no dense array.
+        self.others: list[str] = []
         self.made: dict[str, str] = {}
 
     def note(self, found: Iterable[tuple[str, Any]]) -> None:
         """Take others for those before."""
-        self.notebook = WeakValueDictionary(found)
+        there = list(found)
+        self.notebook = WeakValueDictionary([(n, x) for n, x in there if isinstance(x, Array)])
+        self.others = [n for n, x in there if not isinstance(x, Array)]
+
+
+#: Who knows the arrays of notebooks' variables, in the middle of a cell, too.
+NOTEBOOKS: list[Callable[[Session], Iterable[tuple[str, Any]]]] = []
+
+
+def named_arrays(session: Session) -> dict[str, Any]:
+    """Return the arrays that have names now."""
+    for look in NOTEBOOKS:
+        session.extensions[Names].note(look(session))
+    return _names(session)
 
 
 def _names(session: Session) -> dict[str, Any]:
@@ -348,7 +363,7 @@ def arrays(session: Session | None = None) -> Table:
     T  (4, 4) float64, 128 B, rows in blocks on 2 engines  made at ...
     """
     found = current.need(session)
-    return Table([_row(found, *item) for item in _names(found).items()])
+    return Table([_row(found, *item) for item in named_arrays(found).items()])
 
 
 def _row(session: Session, name: str, x: Array) -> Listed:

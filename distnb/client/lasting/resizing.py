@@ -11,10 +11,11 @@ import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from distnb.client.array.kept_arrays import Names
 from distnb.client.array.migration import Followers, bounds_of, laid, moved, whole
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import copied
+from distnb.client.lasting.checkpoints import Saved
+from distnb.client.lasting.kept_arrays import Names
 from distnb.client.record.operation_cache import OperationCache
 from distnb.client.session import current
 from distnb.client.session.bases import Base, bases_of
@@ -34,7 +35,7 @@ Cut = Callable[[int, Lay], None]
 CARRIED: dict[type[Any], Callable[[Any], Cut]] = {}
 
 #: What goes on whatever the engines are; the rest of what a session knows is made again.
-_STAYS = (Names, Followers, OperationCache)
+_STAYS = (Names, Followers, OperationCache, Saved)
 
 T = TypeVar("T")
 

@@ -1,0 +1,328 @@
+"""Checkpoints: arrays that have names, in a folder, each engine writing its own parts.
+
+A folder holds one checkpoint: a manifest, and a file for the memory of each array. What nothing has
+written since it was saved there is not written again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from distnb.client.array.migration import whole
+from distnb.client.files.reading import once
+from distnb.client.files.writing import write
+from distnb.client.handle.array import Array
+from distnb.client.handle.copies import seen
+from distnb.client.lasting.kept_arrays import Names, named_arrays
+from distnb.client.lasting.manifests import (
+    MANIFEST,
+    Entry,
+    Manifest,
+    Named,
+    drop_others,
+    folder_of,
+    lock,
+    new_file,
+    read_manifest,
+    write_manifest,
+)
+from distnb.client.session import current
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+from distnb.common.errors import LostArrayError, explain
+from distnb.formats import npy
+from distnb.formats.stored import Stored
+from distnb.wire.protocol import Command
+
+__all__ = ["Saved", "checkpoint", "repeat"]
+
+
+class _Plan(NamedTuple):
+    """A checkpoint that is written again and again."""
+
+    seconds: float
+    names: tuple[str, ...] | None
+    last: float
+
+
+class Saved:
+    """What of a session is in checkpoints as it is, and which are to be written by themselves.
+
+    A base that the notebook had in reach loses its mark in ``kept`` when it leaves; what engines
+    write is seen when it is sent, whichever thread recorded it.
+    """
+
+    def __init__(self) -> None:
+        #: Handle of a base -> folder -> the file that has it as it is.
+        self.files: dict[int, dict[str, str]] = {}
+        #: What others had asked engines for when that was last trusted.
+        self._foreign = -1
+        #: Folder -> plan.
+        self.plans: dict[str, _Plan] = {}
+
+    def find(self, base: Base, folder: str) -> str | None:
+        """Return the file that has a base as it is now, None if that is not known."""
+        if self._foreign != base.session.foreign:
+            self.files.clear()
+        if not seen(base) or base.kept is None or Saved not in base.kept:
+            return None
+        return self.files.get(base.handle, {}).get(folder)
+
+    def keep(self, base: Base, folder: str, file: str) -> None:
+        """Note that a file has a base as it is."""
+        session = base.session
+        if not seen(base):
+            return
+        if self._foreign != session.foreign:
+            self.files.clear()
+            self._foreign = session.foreign
+        if base.kept is None or Saved not in base.kept:  # what was saved before is another content
+            base.kept = {**(base.kept or {}), Saved: True}
+            self.files.pop(base.handle, None)
+        self.files.setdefault(base.handle, {})[folder] = file
+        session.looks, session.watch = True, self._sends
+
+    def _sends(self, commands: Iterable[Command]) -> None:
+        """Forget what is about to be written."""
+        if self.files:
+            for handle in [h for command in commands for h in command.writes]:
+                self.files.pop(handle, None)
+
+    def forget_others(self, session: Session) -> None:
+        """Forget bases that are gone."""
+        there = session.handles.entries
+        self.files = {h: found for h, found in self.files.items() if h in there}
+
+
+# -- what users call -------------------------------------------------------------------------------
+
+
+def checkpoint(
+    path: str | os.PathLike[str],
+    names: Iterable[str] | None = None,
+    *,
+    every: str | float | None = None,
+    session: Session | None = None,
+) -> None:
+    """Write the arrays that have names into a folder, from where :func:`restore` has them again.
+
+    Those that :func:`arrays` lists: the notebook's variables, and what ``session["T"] = A`` named.
+    Each engine writes its own parts, in NumPy's format. What was not written to since the last
+    checkpoint in the folder is not saved again. The folder holds one checkpoint, which is whole at
+    any time: the one before, until the new one is on the disk.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder, which is made; all hosts share it. It may have a checkpoint, or nothing.
+    names : iterable of str, optional
+        Of the arrays that are to be in it; by default all.
+    every : str or float, optional
+        Write it now, unless that was done within this time, such as ``'5 min'`` or seconds; and in
+        a notebook again by itself, when a cell ends or while none runs, if that time has passed and
+        a cell was run. The cell that comes then waits until it is written. ``'never'`` ends that.
+    session : Session, optional
+        By default the current one.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written: no room, no permission, a file in place of the folder, a folder
+        with other files in it, or somebody else is at it. The checkpoint before stays.
+    LostArrayError
+        If the content of one of the arrays is lost; nothing is written.
+    KeyError, ValueError
+        If there is no array of a name, or there are no names at all.
+
+    See Also
+    --------
+    restore : The way back.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2) as session:
+    ...     session["T"] = dnb.arange(10, dist="block")
+    ...     dnb.checkpoint("run")
+    >>> with dnb.inprocess(3):
+    ...     dnb.restore("run")["T"].sum().item()
+    45
+
+    In a notebook, every five minutes:
+
+    >>> dnb.checkpoint("run", every="5 min")  # doctest: +SKIP
+    """
+    found = current.need(session)
+    folder = once(found, folder_of, path)
+    plans = found.extensions[Saved].plans
+    if every == "never":
+        plans.pop(folder, None)
+        return
+    wanted = None if names is None else _strings(names)
+    if every is None:
+        _write(found, folder, wanted)
+        return
+    seconds = current.keeping().seconds_of(every, "every")
+    if folder not in plans or once(found, _due, plans[folder]._replace(seconds=seconds)):
+        _write(found, folder, wanted)
+        last = time.monotonic()
+    else:
+        last = plans[folder].last
+    plans[folder] = _Plan(seconds, wanted, last)
+
+
+def repeat(session: Session) -> float | None:
+    """Write the checkpoints for which it is time; return the seconds until the next one.
+
+    None if there is none. What goes wrong is told, and tried again after as much time.
+    """
+    plans = session.extensions[Saved].plans
+    for folder, plan in list(plans.items()):
+        if not _due(plan):
+            continue
+        plans[folder] = plan._replace(last=time.monotonic())
+        try:
+            with session.journal.paused():  # this is not what the cell computes
+                _write(session, folder, plan.names)
+        except Exception as error:
+            print(f"distnb: no checkpoint was written: {error}", file=sys.stderr)
+        plans[folder] = plan._replace(last=time.monotonic())
+    now = time.monotonic()
+    return min([max(0.0, p.last + p.seconds - now) for p in plans.values()], default=None)
+
+
+def _due(plan: _Plan) -> bool:
+    return time.monotonic() - plan.last >= plan.seconds
+
+
+def _strings(names: Iterable[str]) -> tuple[str, ...]:
+    found = (names,) if isinstance(names, str) else tuple(names)
+    if not all(isinstance(name, str) for name in found):
+        raise TypeError(explain("names", repr(found), "strings", "pass names=['T']"))
+    return found
+
+
+# -- how it is written -----------------------------------------------------------------------------
+
+
+def _write(session: Session, folder: str, names: tuple[str, ...] | None) -> None:
+    """Write a checkpoint of what there is now."""
+    arrays = _chosen(session, names)
+    with session.recorder.lock:  # nobody sends anything meanwhile
+        session.flush()
+        _check(arrays)
+        fd = once(session, lock, folder, True)
+        try:
+            _write_all(session, folder, {n: x for n, x in arrays.items() if _is_read(n, x)})
+        except OSError as error:
+            raise _told(error, folder) from error
+        finally:
+            if not session.transport.rank:
+                _tidy(folder, fd)
+
+
+def _tidy(folder: str, fd: int) -> None:
+    """Remove what no manifest names, and let others in."""
+    try:
+        drop_others(folder)
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _told(error: OSError, folder: str) -> OSError:
+    do = "make room or use another folder; what was there before stays"
+    return type(error)(explain(f"checkpoint {folder}", error, "one that is whole", do))
+
+
+def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Array]:
+    """Return the arrays that are to be written, by their names."""
+    there = named_arrays(session)
+    others = session.extensions[Names].others
+    if names is None and others:
+        warnings.warn(
+            f"checkpoint: {', '.join(others)} left out, for only dense arrays can be in it; "
+            "distnb.sparse.save_npz saves sparse ones",
+            stacklevel=2,
+        )
+    if names is not None and (unknown := [name for name in names if name not in there]):
+        expected = f"some of {sorted(there)}"
+        raise KeyError(explain("checkpoint", f"names {unknown}", expected, "name these"))
+    found = there if names is None else {name: there[name] for name in names}
+    if not found:
+        raise ValueError(
+            explain("checkpoint", "no arrays with names", "some", 'write session["T"] = T')
+        )
+    return found
+
+
+def _check(arrays: dict[str, Array]) -> None:
+    """Refuse arrays whose content is lost."""
+    lost = [name for name, x in arrays.items() if x.dbase.lost]
+    if lost:
+        why = arrays[lost[0]].dbase.lost
+        raise LostArrayError(
+            explain(
+                f"checkpoint of {', '.join(lost)}",
+                "lost content" + (f" ({why})" if isinstance(why, str) else ""),
+                "arrays that are there",
+                "write them anew, or leave them out with names=",
+            )
+        )
+
+
+def _is_read(name: str, x: Array) -> bool:
+    """Tell whether an array has been read, if it is from a file; say so if it was not."""
+    look = x.dbase.look
+    if look is None or not look.unread:
+        return True
+    warnings.warn(
+        f"checkpoint: {name} is left out, for it was still to be read from a file", stacklevel=2
+    )
+    return False
+
+
+def _write_all(session: Session, folder: str, arrays: dict[str, Array]) -> None:
+    """Write what has changed, and then the manifest."""
+    saved: Saved = session.extensions[Saved]
+    before: Manifest = once(session, _before, folder, session.size)
+    now = Manifest(session.size, {}, {})
+    files = dict[int, str]()
+    written = list[tuple[Base, str]]()
+    for name, x in arrays.items():
+        base = x.dbase
+        if id(base) not in files:
+            known = saved.find(base, folder)
+            if known is not None and known in before.files:
+                files[id(base)] = known
+                now.files[known] = before.files[known]._replace(layout=base.layout)
+            else:
+                file, now.files[file] = _write_one(whole(base), folder, name)
+                files[id(base)] = file
+                written.append((base, file))
+        now.arrays[name] = Named(files[id(base)], x.dview, x.writeable)
+    once(session, write_manifest, folder, now)
+    saved.forget_others(session)
+    for base, file in written:
+        saved.keep(base, folder, file)
+
+
+def _before(folder: str, size: int) -> Manifest:
+    """Return what the folder has; nothing if there is no manifest."""
+    there = MANIFEST in os.listdir(folder)
+    return read_manifest(folder) if there else Manifest(size, {}, {})
+
+
+def _write_one(x: Array, folder: str, name: str) -> tuple[str, Entry]:
+    """Write all of a base into a new file."""
+    head = npy.header(x.shape, x.dtype)
+    file = once(x.session, new_file, folder, name, head, len(head) + x.nbytes)
+    path = os.path.join(folder, file)
+    stored = Stored("npy", path, (), x.shape, x.dtype.str, (), (len(head),))
+    parts = tuple(write(x, stored, summed=True))
+    return file, Entry(x.shape, x.dtype.str, x.dbase.layout, parts)

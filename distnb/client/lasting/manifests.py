@@ -1,0 +1,274 @@
+"""What a checkpoint says of itself: a manifest, which is JSON, and its folder.
+
+Elements are in files of NumPy's format beside it. A manifest takes the place of the one before when
+all that it names is on the disk, so that one of them always holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import re
+import zlib
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from distnb.client.files.writing import sync
+from distnb.common.addresses import is_address, local_path
+from distnb.common.errors import explain
+from distnb.geometry.axes import KINDS
+from distnb.geometry.layout import Grid, Ints, Layout
+from distnb.geometry.views import View
+
+__all__ = [
+    "Entry",
+    "Manifest",
+    "Named",
+    "drop_others",
+    "folder_of",
+    "lock",
+    "new_file",
+    "read_manifest",
+    "write_manifest",
+]
+
+#: The version of the format; a reader refuses others.
+VERSION = 1
+MANIFEST, LOCK = "manifest.json", "checkpoint.lock"
+_FILE = re.compile(r"\w*-[0-9a-f]{12}\.npy")
+#: The longest name of a file has so many of a name's characters.
+_LONGEST = 60
+_KIND_OF = {kind: name for name, kind in KINDS.items()}
+
+
+class Entry(NamedTuple):
+    """A file of elements, and what they are.
+
+    ``layout`` is that of the base on so many engines as the manifest tells; ``parts`` are bytes
+    and CRC-32 of its elements, one part after the other.
+    """
+
+    shape: Ints
+    dtype: str
+    layout: Layout
+    parts: tuple[tuple[int, int], ...]
+
+
+class Named(NamedTuple):
+    """An array: its file, what it shows of that, and whether it can be written."""
+
+    file: str
+    view: View
+    writeable: bool
+
+
+class Manifest(NamedTuple):
+    """What is in a checkpoint: files and arrays by their names, and how many engines there were."""
+
+    engines: int
+    files: dict[str, Entry]
+    arrays: dict[str, Named]
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def encoded(manifest: Manifest) -> bytes:
+    """Return a manifest as text.
+
+    >>> from distnb.geometry.layout import default_layout
+    >>> entry = Entry((4, 3), "<f8", default_layout((4, 3), 2), ((48, 7), (48, 9)))
+    >>> named = Named("T.npy", View.whole((4, 3)), True)
+    >>> there = Manifest(2, {"T.npy": entry}, {"T": named})
+    >>> decoded(encoded(there), "x") == there
+    True
+    """
+    files = {name: {**e._asdict(), "layout": _told(e.layout)} for name, e in manifest.files.items()}
+    body = {**manifest._asdict(), "files": files}
+    body["arrays"] = {name: x._asdict() for name, x in manifest.arrays.items()}
+    text = {"distnb checkpoint": VERSION, "crc32": _check(body), **body}
+    return json.dumps(text, indent=1).encode()
+
+
+def _check(body: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(body, sort_keys=True).encode())
+
+
+def decoded(text: bytes, path: str) -> Manifest:
+    """Return what a text says; raise ValueError if it is no manifest, or not as it was written."""
+    try:
+        found = json.loads(text)
+        version, check = found.pop("distnb checkpoint"), found.pop("crc32", None)
+    except (ValueError, AttributeError, KeyError, RecursionError, TypeError):
+        raise _damaged(path, "no manifest of a checkpoint") from None
+    if version != VERSION:
+        raise ValueError(
+            explain(
+                f"checkpoint {path}",
+                f"version {version!r}",
+                f"version {VERSION}",
+                "use the distnb that wrote it",
+            )
+        )
+    if check != _check(found):
+        raise _damaged(path, "another checksum")
+    files = {name: _entry(e) for name, e in found["files"].items()}
+    arrays = {name: _named(x) for name, x in found["arrays"].items()}
+    return Manifest(found["engines"], files, arrays)
+
+
+def _damaged(path: str, got: str) -> ValueError:
+    return ValueError(
+        explain(f"file {path}", got, "what dnb.checkpoint() wrote", "use another checkpoint")
+    )
+
+
+def _told(layout: Layout) -> dict[str, Any]:
+    axes = [[_KIND_OF[type(axis)], *astuple(axis)] for axis in layout.axes]
+    return {"grid": astuple(layout.grid), "axes": axes, "dims": layout.dims}
+
+
+def _entry(told: dict[str, Any]) -> Entry:
+    layout = told["layout"]
+    grid = Grid(*_tuples(layout["grid"]))
+    axes = tuple([KINDS[name](*_tuples(args)) for name, *args in layout["axes"]])
+    made = Layout(grid, axes, _tuples(layout["dims"]))
+    return Entry(_tuples(told["shape"]), told["dtype"], made, _tuples(told["parts"]))
+
+
+def _named(told: dict[str, Any]) -> Named:
+    return Named(told["file"], View(*_tuples(told["view"])), told["writeable"])
+
+
+def _tuples(x: Any) -> Any:
+    """Return lists within lists as tuples."""
+    return tuple([_tuples(each) for each in x]) if isinstance(x, list) else x
+
+
+# -- folders ---------------------------------------------------------------------------------------
+
+
+def folder_of(path: object) -> str:
+    """Return the whole path of a folder for a checkpoint; refuse what is none."""
+    if not isinstance(path, str | os.PathLike):
+        kind = type(path).__name__
+        raise TypeError(explain("checkpoint", kind, "the path of a folder", "pass its name"))
+    if is_address(os.fspath(path)):
+        got = f"the address {os.fspath(path)}"
+        raise ValueError(explain("checkpoint", got, "a folder", "name one that is mounted here"))
+    found = os.path.realpath(local_path(os.fspath(path)))
+    if os.path.lexists(found) and not Path(found).is_dir():
+        raise NotADirectoryError(
+            explain(f"checkpoint {found}", "a file", "a folder", "name another one")
+        )
+    return found
+
+
+def lock(folder: str, write: bool = False) -> int:
+    """Keep others from writing a checkpoint, and from reading it if it is to be written here.
+
+    Returns a descriptor, which is to be closed; below 0 if there is nothing to hold. Raises OSError
+    if others are at it.
+    """
+    if write:
+        _prepare(folder)
+    try:
+        fd = os.open(os.path.join(folder, LOCK), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:  # a copy of one, or none
+        return -1
+    try:
+        _hold(fd, folder, write)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _prepare(folder: str) -> None:
+    """Make the folder; refuse one with other files in it."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            explain(f"checkpoint {folder}", error, "a folder to write in", "name another one")
+        ) from error
+    there = set(os.listdir(folder))
+    if there and LOCK not in there and MANIFEST not in there:
+        raise FileExistsError(
+            explain(
+                f"folder {folder}", "other files in it", "none, or a checkpoint", "name another"
+            )
+        )
+    os.close(os.open(os.path.join(folder, LOCK), os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o666))
+
+
+def _hold(fd: int, folder: str, write: bool) -> None:
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_EX if write else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BlockingIOError(
+            explain(
+                f"checkpoint {folder}",
+                "one that is read" if write else "one that is being written",
+                "one that nobody is at",
+                "try again in a while",
+            )
+        ) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            raise
+
+
+def read_manifest(folder: str) -> Manifest:
+    """Return what is in a checkpoint."""
+    path = os.path.join(folder, MANIFEST)
+    try:
+        return decoded(Path(path).read_bytes(), path)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            explain(f"checkpoint {folder}", f"no {MANIFEST} in it", "one", "name its folder")
+        ) from None
+
+
+def write_manifest(folder: str, manifest: Manifest) -> None:
+    """Let a manifest take the place of the one before; what it names is on the disk before."""
+    path = os.path.join(folder, MANIFEST)
+    part = f"{path}.part"
+    for name in manifest.files:
+        sync(os.path.join(folder, name))
+    with open(part, "wb") as file:
+        file.write(encoded(manifest))
+    sync(part)
+    sync(folder)
+    os.replace(part, path)
+    sync(folder)
+
+
+def new_file(folder: str, name: str, head: bytes, length: int) -> str:
+    """Make a file for an array that has a name, as long as it is to be; return its name."""
+    stem = re.sub(r"\W", "_", name)[:_LONGEST]
+    found = f"{stem}-{os.urandom(6).hex()}.npy"
+    path = os.path.join(folder, found)
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    try:
+        os.write(fd, head)
+        os.ftruncate(fd, length)
+    finally:
+        os.close(fd)
+    return found
+
+
+def drop_others(folder: str) -> None:
+    """Remove files of arrays that the manifest of a folder does not name."""
+    try:
+        named = read_manifest(folder).files if MANIFEST in os.listdir(folder) else {}
+    except (OSError, ValueError):  # then nobody knows
+        return
+    for name in os.listdir(folder):
+        if _FILE.fullmatch(name) and name not in named:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))

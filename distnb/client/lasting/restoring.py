@@ -1,0 +1,170 @@
+"""Arrays of a checkpoint again, on any number of engines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from distnb.client.files.reading import Source, fill_from, once, read_here
+from distnb.client.files.writing import told
+from distnb.client.handle.array import create, hosted
+from distnb.client.lasting.checkpoints import Saved
+from distnb.client.lasting.manifests import Entry, Manifest, folder_of, lock, read_manifest
+from distnb.client.session import current
+from distnb.client.session.session import Session
+from distnb.common.errors import explain
+from distnb.formats import npy
+from distnb.formats.plain import checksum
+from distnb.formats.stored import Stored
+from distnb.geometry.regrid import regridded
+from distnb.geometry.views import View
+from distnb.wire.protocol import Collective
+
+__all__ = ["restore"]
+
+
+def restore(
+    path: str | os.PathLike[str],
+    names: Iterable[str] | None = None,
+    *,
+    into: MutableMapping[str, Any] | None = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Return the arrays of a checkpoint, by their names: each engine reads its own parts.
+
+    They lie as they did, on another number of engines by the same kinds along each axis. Views of
+    one array are views of it again. All are read and compared with their checksums, or none.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder that :func:`checkpoint` has written.
+    names : iterable of str, optional
+        Of the arrays that are wanted; by default all.
+    into : mutable mapping, optional
+        Where they are set by their names, too: ``into=globals()`` gives the notebook its variables
+        again.
+    session : Session, optional
+        By default the current one.
+
+    Returns
+    -------
+    dict
+        Name -> array.
+
+    Raises
+    ------
+    OSError
+        If there is no checkpoint, one of its files is missing or cannot be read, or it is being
+        written just now.
+    ValueError
+        If a file is not what was written, or the checkpoint is of a later version of distnb.
+    KeyError
+        If it has no array of a name.
+    MemoryError
+        If the engines have no room for them.
+
+    See Also
+    --------
+    checkpoint : The way there.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2) as session:
+    ...     session["A"] = dnb.ones((4, 4), dist=("*", "block"))
+    ...     dnb.checkpoint("run")
+    >>> with dnb.inprocess(4):
+    ...     found = dnb.restore("run")
+    ...     list(found), found["A"].layout.elements()
+    (['A'], (4, 4, 4, 4))
+    """
+    found = current.need(session)
+    folder = once(found, folder_of, path)
+    fd = once(found, lock, folder)
+    try:
+        manifest: Manifest = once(found, read_manifest, folder)
+        wanted = _wanted(manifest, names, folder)
+        files = {manifest.arrays[name].file for name in wanted}
+        bases = {f: _read(found, folder, f, manifest) for f in manifest.files if f in files}
+    finally:
+        if fd >= 0 and not found.transport.rank:
+            os.close(fd)
+    arrays = {}
+    for name in wanted:
+        file, view, writeable = manifest.arrays[name]
+        arrays[name] = bases[file].alias(view, writeable)
+    for file, x in bases.items():
+        found.extensions[Saved].keep(x.dbase, folder, file)
+    if into is not None:
+        into.update(arrays)
+    return arrays
+
+
+def _wanted(manifest: Manifest, names: Iterable[str] | None, folder: str) -> list[str]:
+    """Return the names of the arrays that are to be read."""
+    if names is None:
+        return list(manifest.arrays)
+    wanted = [names] if isinstance(names, str) else list(names)
+    if unknown := [name for name in wanted if name not in manifest.arrays]:
+        there = f"some of {list(manifest.arrays)}"
+        raise KeyError(explain(f"checkpoint {folder}", f"names {unknown}", there, "name these"))
+    return wanted
+
+
+def _read(session: Session, folder: str, file: str, manifest: Manifest) -> Any:
+    """Return the array of all of a file, when it has been read and compared."""
+    entry, path = manifest.files[file], os.path.join(folder, file)
+    stored = once(session, _described, path, entry)
+    layout = regridded(entry.layout, entry.shape, manifest.engines, session.size)
+    view, dtype = View.whole(entry.shape), np.dtype(entry.dtype)
+    source = Source(stored)
+    if layout.here:
+        once(session, _check_here, stored, entry)
+        return hosted(session, once(session, read_here, source, view))
+    _check(session, stored, entry)
+    out = create(session, entry.shape, dtype, layout, ("empty",), stays=True)
+    if out.size:
+        fill_from(source, view, out)
+        session.flush()
+    return out
+
+
+def _described(path: str, entry: Entry) -> Stored:
+    """Return what is in a file, if that is what the manifest says."""
+    try:
+        stored, _ = npy.describe(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            explain(f"file {path}", "none", "the one that the checkpoint has", "find it again")
+        ) from None
+    if (stored.shape, stored.dtype) != (entry.shape, entry.dtype):
+        raise _damaged(path, f"shape {stored.shape} and dtype {stored.dtype}")
+    return stored
+
+
+def _check(session: Session, stored: Stored, entry: Entry) -> None:
+    """Let engines compare a file with its checksums."""
+    done = told(session, 2)
+    args, site = (tuple(stored), entry.parts), session.site()
+    session.record(Collective("file.check", (done.operand,), (), args, site))
+    if done.to_numpy()[:, 0].any():
+        raise _damaged(stored.path, "other elements")
+
+
+def _check_here(stored: Stored, entry: Entry) -> None:
+    """Do the same in the notebook."""
+    begin = int(stored.details[0])
+    for length, check in entry.parts:
+        if checksum(stored.path, begin, length, bool) != check:
+            raise _damaged(stored.path, "other elements")
+        begin += length
+
+
+def _damaged(path: str, got: str) -> ValueError:
+    return ValueError(
+        explain(f"file {path}", got, "what was saved", "it was changed: use another checkpoint")
+    )
