@@ -235,6 +235,8 @@ def _length(n: Any) -> int:
 
 def lengths(shape: Shape) -> Ints:
     """Return a shape as a tuple of Python integers."""
+    if type(shape) is int and shape >= 0:
+        return (shape,)
     several = isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) == 1
     given: Any = shape if several else (shape,)
     try:
