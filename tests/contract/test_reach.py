@@ -123,7 +123,23 @@ FUNCTIONS = {
     "abs of turned": lambda x: abs(x.T),
     "swapped": lambda x: x.swapaxes(0, -1) * 2,
     "turned twice": lambda x: np.transpose(x.T)[1:] + 1,
+    "convolve": lambda x: np.convolve(x.ravel(), [0.3, 1.1, -0.7]),
+    "convolve same": lambda x: np.convolve(x.ravel(), np.arange(1.0, 6.0) / 3, "same"),
+    "correlate": lambda x: np.correlate(x.ravel()[1:], [0.1, 0.7]),
+    "broadcast": lambda x: x[:1] * x + x[..., :1],
+    "new axis": lambda x: x[:, None] * 2,
+    "numpy's index": lambda x: x[np.int64(2)] + x[np.int32(-1), ...],
+    "out": lambda x: dnb.multiply(x, 0.1, out=x.copy()),
+    "at": lambda x: written(x, lambda y: np.add.at(y, [1, 0, 1, 1], 0.1)),
+    "at values": lambda x: written(x, lambda y: np.subtract.at(y, [1, 0, 1], x[:3] / 3)),
+    "array of rows": lambda x: dnb.array([x[0], x[1]]),
 }
+
+
+def written(x, write):
+    y = x.copy()
+    write(y)
+    return y
 
 
 @pytest.mark.parametrize("dist", DISTS, ids=str)
@@ -138,6 +154,17 @@ def test_functions_give_what_engines_give(shape, dist):
                 for what, function in FUNCTIONS.items():
                     facts = facts_of(function(view))
                     assert found.setdefault((name, what), facts) == facts, (name, what, place)
+
+
+def test_diagonals_are_filled_alike():
+    for shape, value, wrap in (((6, 6), 0.5, False), ((9, 3), 2.0, True), ((3, 3, 3), 1.0, False)):
+        x = numbered(shape)
+        np.fill_diagonal(x, value, wrap)
+        for place in ("engines", "notebook"):
+            with setting(place=place):
+                a = dnb.array(numbered(shape), dist="block")
+                dnb.fill_diagonal(a, value, wrap)
+                same(a, x)
 
 
 def test_assignments_by_index_are_those_of_numpy():
