@@ -414,7 +414,7 @@ class DistArray(Array):
     @property
     def T(self) -> DistArray:
         """The view with its axes reversed."""
-        return self.transpose()
+        return self._turned(tuple(range(self.ndim)[::-1]))
 
     @property
     def mT(self) -> DistArray:

@@ -12,6 +12,7 @@ from distnb.client.handle.aliasing import outline
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import STORABLE, Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, array_of, from_host
+from distnb.client.handle.host_arrays import fits
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.placement import layout_of_new, stay
@@ -198,7 +199,9 @@ def _listed(data: Any, dtype: DTypeLike | None) -> Any:
         host = np.array(items, dtype)
     except Exception:
         return None  # what is wrong is said by who reads it otherwise
-    return array_of(need(None), host) if host.dtype in STORABLE else None
+    if host.dtype not in STORABLE:
+        return None
+    return hosted(need(None), host) if fits(host.nbytes) else array_of(need(None), host)
 
 
 def _read_here(x: Array) -> Any:
