@@ -292,6 +292,18 @@ def test_an_error_leaves_the_array_as_it_was():
         same(a, x)
 
 
+def test_what_numpy_has_as_a_scalar_is_not_written(session):
+    with setting(place="engines"):
+        one = dnb.array(numbered((40, 50)), dist="block").sum()
+    expected = numbered((40, 50)).sum()
+    with setting(place="notebook"):
+        assert one + 1 == expected + 1  # now it is in reach
+        for key in (..., (), None):
+            with pytest.raises(TypeError, match="does not support item assignment"):
+                one[key] = 5
+    assert float(one) == expected
+
+
 def test_what_is_read_only_stays_as_it_is():
     a = dnb.array(numbered((6, 5)), dist="block")
     float(a[0, 0])

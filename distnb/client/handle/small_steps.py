@@ -298,6 +298,8 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
         near = x.near
     if near is None or x.session.closed or not (type(key) is int or is_plain(key)):
         return False
+    if not near.ndim and x.single:  # which is as good as a scalar, and so never written
+        return False
     given: Any = value
     kind = type(value)
     if kind is Array.made:
