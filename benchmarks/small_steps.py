@@ -145,6 +145,47 @@ def sieve(xp, line):
     return prime
 
 
+def rk4(xp, start):
+    def slope(at):
+        x, y, z = at
+        return xp.array([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z])
+
+    at, track = start[0], xp.zeros_like(start)
+    for i in range(start.shape[0]):
+        track[i] = at
+        k1 = slope(at)
+        k2 = slope(at + 0.0025 * k1)
+        k3 = slope(at + 0.0025 * k2)
+        at = at + 0.005 / 6 * (k1 + 2 * k2 + 2 * k3 + slope(at + 0.005 * k3))
+    return track
+
+
+def smooth(xp, image):
+    kernel = xp.exp(-(xp.arange(-3, 4) ** 2) / 2.0)
+    kernel /= kernel.sum()
+    found = xp.zeros_like(image)
+    for i in range(image.shape[0]):
+        found[i] = xp.convolve(image[i], kernel, mode="same")
+    return found
+
+
+def triangles(n: int) -> Arrays:
+    rng = np.random.default_rng(16)
+    return rng.integers(0, n, (2 * n, 3)), rng.random((2 * n, 3, 3))
+
+
+def assembly(xp, corners, parts):
+    n = corners.shape[0] // 2
+    matrix, load = xp.zeros((n, n)), xp.zeros(n)
+    for i in range(corners.shape[0]):
+        nodes = corners[i]
+        xp.add.at(matrix, (nodes[:, None], nodes), parts[i])
+        xp.add.at(load, nodes, parts[i].sum(axis=1))
+    matrix[:10] = 0
+    xp.fill_diagonal(matrix, matrix.diagonal() + n)
+    return matrix @ load
+
+
 _SQUARE = _uniform(lambda n: (n, n))
 
 LOOPS = {
@@ -175,5 +216,8 @@ LOOPS = {
         "covariance by columns", covariance, _uniform(lambda n: (6 * n // 7, n)), 350, 7
     ),
     "elements": Loop("300 elements, one by one", elements, places, 2000, 20),
+    "rk4": Loop("Runge-Kutta of three numbers", rk4, _uniform(lambda n: (n, 3)), 500, 5),
+    "smooth": Loop("convolution by rows", smooth, _SQUARE, 200, 12),
+    "assembly": Loop("assembly of finite elements", assembly, triangles, 300, 12),
     "sieve": Loop("sieve of Eratosthenes", sieve, _uniform(lambda n: (n,)), 2_000_000, 100),
 }

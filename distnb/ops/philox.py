@@ -30,7 +30,16 @@ from distnb.geometry.slices import (
     total,
 )
 
-__all__ = ["DISTRIBUTIONS", "Runs", "fill", "multiply_high", "runs_of", "tiles", "words_of"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "TILE",
+    "Runs",
+    "fill",
+    "multiply_high",
+    "runs_of",
+    "tiles",
+    "words_of",
+]
 
 #: Indices worked at once. Their six words of 64 bits fit in the second-level cache of a core.
 TILE = 8192
@@ -98,8 +107,10 @@ def fill(
 # Words
 
 
-def words_of(index: np.ndarray, seed: int, stream: int) -> np.ndarray:
+def words_of(index: np.ndarray, seed: int, stream: int | np.ndarray) -> np.ndarray:
     """Return the words w0 to w3 of each index, as rows ``w0 << 32 | w1`` and ``w2 << 32 | w3``.
+
+    Each index may have a stream of its own.
 
     >>> [hex(w) for w in words_of(np.zeros(1, np.uint64), 0, 0)[:, 0].tolist()]
     ['0x6627e8d5e169c58d', '0xbc57ac4c9b00dbd8']
@@ -107,7 +118,9 @@ def words_of(index: np.ndarray, seed: int, stream: int) -> np.ndarray:
     return _philox(index, seed, stream, np.empty((3, 2, index.size), np.uint64))
 
 
-def _philox(index: np.ndarray, seed: int, stream: int, scratch: np.ndarray) -> np.ndarray:
+def _philox(
+    index: np.ndarray, seed: int, stream: int | np.ndarray, scratch: np.ndarray
+) -> np.ndarray:
     """Encrypt the counters; the result is a part of ``scratch``.
 
     A round takes words (c0, c1, c2, c3), with M0 and M1 the multipliers and (k0, k1) its key, to
@@ -373,8 +386,7 @@ def tiles(index_runs: Iterable[tuple[int, int]]) -> Iterator[np.ndarray]:
 
     Many short runs share a tile; a long one fills many. The arrays are valid until the next.
     """
-    steps = np.arange(TILE, dtype=np.int64)
-    index = np.empty(TILE, np.int64)
+    steps, index = _steps(TILE), np.empty(TILE, np.int64)
     batches = index_runs.batches(TILE) if isinstance(index_runs, Runs) else _batches(index_runs)
     for starts, stops in batches:
         ends = np.cumsum(stops - starts)
@@ -388,6 +400,11 @@ def tiles(index_runs: Iterable[tuple[int, int]]) -> Iterator[np.ndarray]:
             if last > first:
                 shift = np.repeat(shift, np.minimum(ends[here], hi) - np.maximum(begins[here], lo))
             yield np.add(steps[: hi - lo], shift, out=index[: hi - lo]).view(np.uint64)
+
+
+@lru_cache(maxsize=4)
+def _steps(n: int) -> np.ndarray:
+    return np.arange(n, dtype=np.int64)
 
 
 def _batches(index_runs: Iterable[tuple[int, int]]) -> Iterator[Batch]:

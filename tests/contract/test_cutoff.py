@@ -439,6 +439,7 @@ def test_repeated_operations(session):
 def test_what_is_kept_is_bounded(session, monkeypatch):
     monkeypatch.setattr(operation_cache, "_MOST", 60)
     kept = session.extensions[OperationCache]
+    kept.forget()  # what tests before it have left
     sizes = []
     with setting(cutoff=0):
         a = dnb.zeros((10, 30))
@@ -480,3 +481,75 @@ def test_sorting_and_counting_small_arrays(session):
         same(b, np.sort(x)[::-1])
     with pytest.raises(ValueError, match="negative"):
         dnb.bincount(dnb.array([-1, 1]))
+
+
+#: What small programs are full of: of NumPy, or of distnb in its place.
+SMALL = {
+    "numbers": lambda xp, v, m: (xp.sqrt(2.0), xp.add(True, 2), xp.maximum(1, xp.float32(2))),
+    "a number clipped": lambda xp, v, m: (xp.clip(xp.float64(3.0), 0, 1), xp.clip(2, 0, 1)),
+    "lists": lambda xp, v, m: (xp.array([1, 2.5]), xp.array([[1, 2], [3, 4]]), xp.asarray((1, 2))),
+    "lists of arrays": lambda xp, v, m: (xp.array([v, v + 1]), xp.array([v[1], 2, v.sum()])),
+    "a list and a dtype": lambda xp, v, m: xp.array([v[0], 1], dtype=xp.float32),
+    "numpy's indices": lambda xp, v, m: (v[np.int64(2)], m[np.int8(1), np.uint64(2)]),
+    "new axes": lambda xp, v, m: (v[:, None] * v, m[None, 1, None], v[..., None, 1:]),
+    "one broadcast": lambda xp, v, m: (m + v, v - m[:, :1], m[:, :1] * v[None]),
+    "into outputs": lambda xp, v, m: (xp.add(v, 1.5, out=v), xp.multiply(m, v, out=m), v, m),
+    "kept axes": lambda xp, v, m: (
+        m.sum(axis=1, keepdims=True),
+        m.max(0, keepdims=True),
+        (m > 2).any(keepdims=True),
+        m.argmax(axis=0, keepdims=True),
+    ),
+    "products": lambda xp, v, m: (m @ v, v @ v, m.T @ m, m @ [1.0, 0, 0, 0], xp.dot(m, v)),
+    "diagonals": lambda xp, v, m: (xp.fill_diagonal(m, 7), m),
+    "powers": lambda xp, v, m: (xp.vander(v), xp.vander(v, 3, increasing=True)),
+    "grids": lambda xp, v, m: (xp.indices((2, 3)), *xp.indices((2, 3), sparse=True)),
+    "positions": lambda xp, v, m: (xp.unravel_index(7, (3, 4)), xp.full_like(v, 2)),
+    "frequencies": lambda xp, v, m: (xp.fft.fftfreq(5, 0.1), xp.fft.rfftfreq(6, d=0.2)),
+    "factors": lambda xp, v, m: (*xp.linalg.svd(m), *xp.linalg.lstsq(m, v)[:2]),
+    "at": lambda xp, v, m: (xp.add.at(v, [1, 1, 0], 0.1), v),
+}
+
+
+@pytest.mark.parametrize("what", SMALL)
+def test_what_small_programs_do_is_what_numpy_does(session, what):
+    v, m = numbered((4,)) / 7, numbered((4, 4)) ** 0.5
+    expected = SMALL[what](np, v.copy(), m.copy())
+    with setting(cutoff=1 << 17, place="auto"):
+        found = SMALL[what](dnb, dnb.array(v), dnb.array(m))
+    for f, e in _pairs(found, expected):
+        assert isinstance(f, dnb.DistArray) == isinstance(e, np.ndarray), (f, e)
+        if e is not None:
+            assert np.asarray(f).dtype == np.asarray(e).dtype
+            assert np.asarray(f).shape == np.shape(e)
+            assert np.asarray(f).tobytes() == np.asarray(e).tobytes(), (f, e)
+
+
+def _pairs(found, expected):
+    if not isinstance(expected, tuple):
+        return [(found, expected)]
+    assert len(found) == len(expected)
+    return [p for f, e in zip(found, expected, strict=True) for p in _pairs(f, e)]
+
+
+def test_lists_with_arrays_of_engines_have_their_elements(session):
+    with setting(cutoff=1 << 17):
+        far = dnb.array(numbered((3,)), dist="block")
+        for dtype in (None, float, np.float32):
+            same(dnb.array([far, numbered((3,))], dtype), np.array([numbered((3,))] * 2, dtype))
+            same(dnb.array([far.sum(), 1], dtype), np.array([6.0, 1], dtype))
+
+
+def test_outputs_that_do_not_fit_are_refused(session):
+    with setting(cutoff=1 << 17):
+        v, whole = dnb.arange(4.0), dnb.arange(4)
+        fixed = dnb.arange(4.0)
+        fixed.flags.writeable = False
+        for out, error in ((whole, TypeError), (fixed, ValueError), (dnb.ones(3), ValueError)):
+            before = out.to_numpy()
+            with pytest.raises(error):
+                dnb.add(v, 0.5, out=out)
+            same(out, before)
+        view = v[1:]
+        assert dnb.add(v[:-1], 1.0, out=view) is view
+        same(v, np.array([0.0, 1.0, 2.0, 3.0]))

@@ -124,7 +124,23 @@ FUNCTIONS = {
     "abs of turned": lambda x: abs(x.T),
     "swapped": lambda x: x.swapaxes(0, -1) * 2,
     "turned twice": lambda x: np.transpose(x.T)[1:] + 1,
+    "convolve": lambda x: np.convolve(x.ravel(), [0.3, 1.1, -0.7]),
+    "convolve same": lambda x: np.convolve(x.ravel(), np.arange(1.0, 6.0) / 3, "same"),
+    "correlate": lambda x: np.correlate(x.ravel()[1:], [0.1, 0.7]),
+    "broadcast": lambda x: x[:1] * x + x[..., :1],
+    "new axis": lambda x: x[:, None] * 2,
+    "numpy's index": lambda x: x[np.int64(2)] + x[np.int32(-1), ...],
+    "out": lambda x: dnb.multiply(x, 0.1, out=x.copy()),
+    "at": lambda x: written(x, lambda y: np.add.at(y, [1, 0, 1, 1], 0.1)),
+    "at values": lambda x: written(x, lambda y: np.subtract.at(y, [1, 0, 1], x[:3] / 3)),
+    "array of rows": lambda x: dnb.array([x[0], x[1]]),
 }
+
+
+def written(x, write):
+    y = x.copy()
+    write(y)
+    return y
 
 
 @pytest.mark.cases(5)
@@ -140,6 +156,17 @@ def test_functions_give_what_engines_give(shape, dist):
                 for what, function in FUNCTIONS.items():
                     facts = facts_of(function(view))
                     assert found.setdefault((name, what), facts) == facts, (name, what, place)
+
+
+def test_diagonals_are_filled_alike():
+    for shape, value, wrap in (((6, 6), 0.5, False), ((9, 3), 2.0, True), ((3, 3, 3), 1.0, False)):
+        x = numbered(shape)
+        np.fill_diagonal(x, value, wrap)
+        for place in ("engines", "notebook"):
+            with setting(place=place):
+                a = dnb.array(numbered(shape), dist="block")
+                dnb.fill_diagonal(a, value, wrap)
+                same(a, x)
 
 
 def test_assignments_by_index_are_those_of_numpy():
@@ -265,6 +292,18 @@ def test_an_error_leaves_the_array_as_it_was():
         with pytest.raises(kind):
             wrong()
         same(a, x)
+
+
+def test_what_numpy_has_as_a_scalar_is_not_written(session):
+    with setting(place="engines"):
+        one = dnb.array(numbered((40, 50)), dist="block").sum()
+    expected = numbered((40, 50)).sum()
+    with setting(place="notebook"):
+        assert one + 1 == expected + 1  # now it is in reach
+        for key in (..., (), None):
+            with pytest.raises(TypeError, match="does not support item assignment"):
+                one[key] = 5
+    assert float(one) == expected
 
 
 def test_what_is_read_only_stays_as_it_is():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from distnb.geometry.axes import BlockCyclic
 from distnb.geometry.slices import Section, interval
 from distnb.ops import philox as random
+from distnb.ops.ahead import FEW, Ahead
 from distnb.ops.philox import (
     DISTRIBUTIONS,
     TILE,
@@ -448,3 +449,33 @@ def test_streams_and_seeds_are_not_correlated(kind, seed, stream):
 def test_the_two_rows_of_words_are_not_correlated():
     a, b = words_of(np.arange(N, dtype=np.uint64), 7, 3).astype(float)
     assert correlation(a, b) < SIGMAS
+
+
+# Words ahead
+
+
+@all_cases
+def test_small_arrays_drawn_ahead_are_those_of_their_streams(kind, args, dtype):
+    ahead = Ahead()
+    sizes = [1, 1, 1, 3, 1, 50, 1, 1, FEW, FEW, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    streams = [*range(12), 3, 4, 12, 13, 14, 15, 2**40 + 5, 14]  # set back, ahead, and on
+    for stream, n in zip(streams, sizes, strict=True):
+        out = np.empty(n, dtype)
+        ahead.fill(kind, 7, stream, args, out)
+        assert (out == numbers(n, kind, args, dtype, stream=stream)).all(), (stream, n)
+    assert not (numbers(4, seed=8) == numbers(4)).any()
+    out = np.empty(4)
+    ahead.fill("uniform", 8, 14, (0.0, 1.0), out)  # another seed
+    assert (out == numbers(4, seed=8, stream=14)).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "dtype"),
+    [case for case in CASES if case[2] == "f8" or case[0] == "integers"],
+)
+def test_single_numbers_are_the_elements_of_arrays(kind, args, dtype):
+    ahead, made = Ahead(), np.dtype(dtype).type
+    for stream in range(300):
+        one = ahead.one(kind, 7, stream, args, made)
+        assert one == numbers(1, kind, args, dtype, stream=stream)[0]
+        assert type(one) is made

@@ -414,7 +414,7 @@ class DistArray(Array):
     @property
     def T(self) -> DistArray:
         """The view with its axes reversed."""
-        return self.transpose()
+        return self._turned(tuple(range(self.ndim)[::-1]))
 
     @property
     def mT(self) -> DistArray:
@@ -689,7 +689,11 @@ class DistArray(Array):
             )
         )
 
-    def __imatmul__(self, other: ArrayLike) -> Any:  # type: ignore[misc]
+    def __matmul__(self, other: ArrayLike) -> Any:
+        found = product(self, other) if type(other) is DistArray else None
+        return super().__matmul__(other) if found is None else found
+
+    def __imatmul__(self, other: ArrayLike) -> Any:
         if np.ndim(other) < 2 or not self.ndim:  # in place there is no loop over vectors
             axes = f"{self.ndim} and {np.ndim(other)} axes"
             raise ValueError(explain("@=", axes, "at least 1 and 2", "use @ and assign"))

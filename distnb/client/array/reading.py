@@ -72,11 +72,10 @@ def elements(x: Array) -> Iterator[Any]:
         if near is None and reach.brought(x):
             near = x.near
         if near is not None:
-            base = x.dbase
-            whole = base.near
             for value in (left := iter(near[at:])):
                 yield value
-                if base.near is not whole:
+                whole = x._whole  # few arrays that one goes through have a base
+                if x._near is not near or (whole is not None and x.dbase.near is not whole):
                     break
             at = n - operator.length_hint(left)
             continue

@@ -25,6 +25,7 @@ from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Create, InNotebook, Operand
 
 __all__ = [
+    "STORABLE",
     "Array",
     "Elements",
     "as_result",
@@ -47,6 +48,10 @@ _FILLS = frozenset(("empty", "fill", "index", "random"))
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
+
+
+#: What is :func:`storable`, in this machine's order of bytes.
+STORABLE = frozenset(np.dtype(code) for code in "?bhilqBHILQefdFD")
 
 
 class Array(NDArrayOperatorsMixin):

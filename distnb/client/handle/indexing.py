@@ -14,6 +14,7 @@ from distnb.client.handle.arguments import Axes, Shape, Subscript
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
+from distnb.ops.scalars import NUMPYS
 
 __all__ = ["BASIC", "Turn", "index_view", "is_plain", "lengths", "one_axis", "some_axes", "view_by"]
 
@@ -110,7 +111,7 @@ def view_by(view: View, key: Subscript | Turn) -> View:
 #: Types of an index that has no arrays in it.
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
-_PLAIN = frozenset((int, slice, type(Ellipsis)))
+_PLAIN = BASIC | {kind for kind in NUMPYS if issubclass(kind, np.integer)}
 
 #: What numbers of an index may be if it is looked up: True and 1.0 would be found as 1.
 _EXACT = frozenset((int, type(None)))
@@ -217,7 +218,7 @@ def _position(k: Any, n: int, d: int) -> int:
 
 
 def is_plain(key: Subscript) -> bool:
-    """Tell whether an index is of Python's integers and slices only, which NumPy takes as we do."""
+    """Tell whether an index is of integers, slices, None and '...', which NumPy takes as we do."""
     if type(key) is not tuple:
         return type(key) in _PLAIN
     for k in key:  # bool is another type, as is an array  # noqa: SIM110 - half the time of all()
@@ -235,6 +236,8 @@ def _length(n: Any) -> int:
 
 def lengths(shape: Shape) -> Ints:
     """Return a shape as a tuple of Python integers."""
+    if type(shape) is int and shape >= 0:
+        return (shape,)
     several = isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) == 1
     given: Any = shape if several else (shape,)
     try:

@@ -7,6 +7,7 @@ then does it, or says what is wrong with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from math import prod
 from typing import Any
 
@@ -15,11 +16,12 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, fresh
-from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
+from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
 from distnb.client.handle.indexing import Turn, is_plain
 from distnb.client.handle.promised_layouts import promised
 from distnb.client.handle.reach import admitted
 from distnb.client.session.bases import Base
+from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
@@ -32,10 +34,12 @@ __all__ = [
     "indexed",
     "like",
     "made_of",
+    "of_scalars",
     "product",
     "quick",
     "quick_into",
     "quick_one",
+    "quick_out",
     "quick_pair",
     "store",
     "turned",
@@ -43,6 +47,10 @@ __all__ = [
 
 _new: Any = object.__new__
 
+#: Bytes of the largest number.
+_NUMBER = 16
+#: Python's integers below this have the same dtype everywhere.
+_USUAL = 1 << 31
 #: Bytes up to which operands in reach, and results, are not looked at twice.
 QUICK = 1 << 22
 #: What no array has.
@@ -89,8 +97,8 @@ def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
             other = y.near
         if near is None or other is None:
             return None
-        if near.shape != other.shape or session is not y.session:
-            return quick(ufunc, (y, x) if swap else (x, y))
+        if session is not y.session or not (near.shape == other.shape or _is_small((near, other))):
+            return None
     elif near is None or type(y) not in SCALARS:
         return None
     away: Any = ()
@@ -164,6 +172,27 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
     if (away and config.place == "engines") or not (alike or _is_small(args)):
         return None
     return session, args, away
+
+
+def of_scalars(run: Callable[..., Any], nin: int, inputs: Sequence[object]) -> Any:
+    """Do an elementwise operation on numbers alone; None if it is another one, or for engines."""
+    if len(inputs) != nin or not fits(_NUMBER):
+        return None
+    for x in inputs:
+        if type(x) not in SCALARS or (type(x) is int and not -_USUAL < x < _USUAL):
+            return None
+    need(None)  # which starts the engines, as any other array does
+    return done(run, inputs)
+
+
+def quick_out(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLike) -> Any:
+    """Do an elementwise operation into an array, as :func:`quick`; None if it is another one."""
+    taken = _taken((*inputs, out)) if isinstance(out, Array) else None
+    if taken is None or not isinstance(out, Array):
+        return None
+    if out._whole is not None:
+        out.dbase.kept = None
+    return None if done(run, taken[1]) is None else out
 
 
 def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
@@ -269,6 +298,8 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
         near = x.near
     if near is None or x.session.closed or not (type(key) is int or is_plain(key)):
         return False
+    if not near.ndim and x.single:  # which is as good as a scalar, and so never written
+        return False
     given: Any = value
     kind = type(value)
     if kind is Array.made:
@@ -299,11 +330,8 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
 
 def _is_small(args: Sequence[Any]) -> bool:
     """Tell whether a result is small of operands of several shapes."""
-    try:
-        shape = np.broadcast_shapes(*[a.shape for a in args if type(a) is np.ndarray])
-    except ValueError:
-        return False
-    return 16 * prod(shape) <= QUICK
+    shapes = [a.shape[::-1] for a in args if type(a) is np.ndarray]
+    return 16 * prod(map(max, zip_longest(*shapes, fillvalue=1))) <= QUICK
 
 
 def made_of(

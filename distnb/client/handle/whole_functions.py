@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import Array, fresh, storable
+from distnb.client.handle.array import STORABLE, Array, fresh, storable
 from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
 from distnb.client.handle.reach import admitted
 from distnb.client.handle.rehearsal import part, promise
@@ -22,7 +23,7 @@ from distnb.common.config import config
 from distnb.geometry.layout import default_layout
 from distnb.ops.scalars import SCALARS
 
-__all__ = ["Kind", "Makes", "in_reach", "makes_at_home", "put_in_reach"]
+__all__ = ["Kind", "Makes", "in_reach", "makes_at_home", "put_in_reach", "written_in_reach"]
 
 #: What matters of a function: "exact", its result is the same wherever it is computed; "sums", that
 #: of floats depends on the order; "home", engines have a way of their own, so it is NumPy's where
@@ -38,8 +39,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _PLAIN = SCALARS | {type(None), str, slice, range, type, type(np.dtype("d")), type(Ellipsis)}
 #: Options that NumPy does not have, or that it must not write into.
 _OURS = frozenset(("out", "dist", "grid", "session", "device"))
+#: What may ask for lengths.
+_LENGTHS = frozenset((int, tuple, list))
 #: Options of what makes arrays that are the same to NumPy and here.
-_SAME = frozenset(("dtype", "num", "endpoint", "base", "retstep", "N", "M", "k", "start", "stop"))
+_SAME = frozenset(
+    ("dtype", "num", "endpoint", "base", "retstep", "N", "M", "k", "start", "stop", "d")
+)
 
 
 def in_reach(numpys: Callable[..., Any], kind: Kind) -> Callable[[_F], _F]:
@@ -132,7 +137,7 @@ def _step(
             return None
         options = {k: v for k, v in options.items() if k not in _OURS}
     try:
-        nears = [_near(x, arrays, kind) for x in args]
+        nears = [x if type(x) in _PLAIN else _near(x, arrays, kind) for x in args]
         named = {k: _near(x, arrays, kind) for k, x in options.items()} if options else options
     except _RefusedError:
         return None
@@ -145,7 +150,9 @@ def _step(
         found = in_context().run(numpys, *nears, **named)
     except BaseException as error:
         return left(error)
-    if not _is_result(found) or _shows(found, [*nears, *named.values()]):
+    good = type(found) in SCALARS  # these and plain arrays are most of what comes
+    good = good or (type(found) is np.ndarray and found.base is None and found.dtype in STORABLE)
+    if not good and (not _is_result(found) or _shows(found, [*nears, *named.values()])):
         return None
     if FLAGS:
         tell(numpys.__name__)
@@ -155,22 +162,32 @@ def _step(
 
 def put_in_reach(x: Array, key: Subscript, value: ArrayLike) -> bool:
     """Do ``x[key] = value`` with an index of arrays, in reach; tell whether it was done."""
+    return written_in_reach("cast", operator.setitem, "picks", x, key, value)
+
+
+def written_in_reach(
+    name: str, run: Callable[..., Any], kind: Kind, x: Array, *args: Subscript | ArrayLike
+) -> bool:
+    """Let NumPy write into an array in reach, ``run(x, *args)``; tell whether it was done.
+
+    Of a kind that "picks", the first argument is the index. ``name`` is for warnings.
+    """
     arrays: list[Any] = []
     try:
-        near, index, given = [_near(y, arrays, "picks") for y in (x, key, value)]
+        nears = [_near(y, arrays, kind) for y in (x, *args)]
     except _RefusedError:
         return False
     home = _all_at_home(arrays)
-    if not x.writeable or home is None or not _allowed("picks", arrays, home, (x, key), {}):
+    if not x.writeable or home is None or not _allowed(kind, arrays, home, (x, args[0]), {}):
         return False
     x.dbase.about_to_be_written()
     try:
-        in_context().run(near.__setitem__, index, given)
+        in_context().run(run, *nears)
     except BaseException as error:
         left(error)
         return False
     if FLAGS:
-        tell("cast")
+        tell(name)
     return True
 
 
@@ -231,11 +248,19 @@ def _allowed(
         return home or not any(x.dtype.kind in "fc" for x in arrays)
     if kind == "grows":
         return 8 * _factor(args) <= QUICK
-    if kind == "wide" and 16 * _widest(arrays) > QUICK:
+    if kind == "wide" and 16 * _most(arrays) > QUICK < 16 * _widest(arrays):
         return False
     if len(args) == 1 and not options:
         return True
     return 16 * max(_asked(args), _asked([*options.values()])) <= QUICK
+
+
+def _most(arrays: Sequence[Any]) -> int:
+    """Return what no :func:`_widest` exceeds."""
+    found = 1
+    for x in arrays:
+        found *= x._near.size
+    return found if len(arrays) > 1 else found * found
 
 
 def _widest(arrays: Sequence[Any]) -> int:
@@ -254,7 +279,8 @@ def _asked(x: object) -> int:
         return 0
     found = 1
     for item in x:
-        found *= max(_asked(item), 1)
+        if type(item) in _LENGTHS:
+            found *= max(_asked(item), 1)
     return found
 
 
@@ -307,7 +333,7 @@ def _shows(found: object, nears: Sequence[Any]) -> bool:
 
 def _results(session: Session, found: Any, promised: Callable[..., Any] | None) -> Any:
     """Return what NumPy returned, with arrays in place of ndarrays."""
-    if isinstance(found, tuple | list):
+    if type(found) is not np.ndarray and isinstance(found, tuple | list):
         made = [_result(session, f, promised, i) for i, f in enumerate(found)]
         return type(found)(*made) if hasattr(found, "_fields") else type(found)(made)
     return _result(session, found, promised, 0)
@@ -322,9 +348,9 @@ def _result(session: Session, found: Any, promised: Callable[..., Any] | None, i
         near = near.copy()
     if promised is not None:
         return fresh(session, near, promised(index, session, near))
-    return fresh(
-        session, near, None if fits(near.nbytes) else default_layout(near.shape, session.size)
-    )
+    if fits(near.nbytes):
+        return fresh(session, near, None)
+    return fresh(session, near, default_layout(near.shape, session.size))
 
 
 def _promised(

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, broadcast
-from distnb.client.handle.host_arrays import home
+from distnb.client.handle.host_arrays import fits, home, watched
+from distnb.client.handle.whole_functions import written_in_reach
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
 from distnb.client.record.creation import asarray, empty, empty_like, ones, ones_like
@@ -27,6 +28,9 @@ from distnb.client.shape.reshaping import adopted, ravel, resize, rows_of
 from distnb.geometry.layout import default_layout
 
 __all__ = ["diag", "tril", "triu"]
+
+#: Bytes of the largest number.
+_LARGEST = 16
 
 
 # -- triangles -------------------------------------------------------------------------------------
@@ -274,6 +278,8 @@ def fill_diagonal(a: Array, val: ArrayLike, wrap: bool = False) -> None:
            [0., 5.]])
     """
     if written_plain(np.fill_diagonal, a, val, wrap=wrap):
+        return
+    if written_in_reach("fill_diagonal", np.fill_diagonal, "exact", a, val, wrap):
         return
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
@@ -566,6 +572,9 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     if numbers.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     n = numbers.size if N is None else operator.index(N)
+    host = numbers.here
+    if host is not None and fits(_LARGEST * numbers.size * max(n, 0)):
+        return array_of(numbers.session, watched("vander", np.vander, host, n, increasing))
     dtype = np.promote_types(numbers.dtype, int)
     column = numbers[:, None].astype(dtype)
     if n < 0:

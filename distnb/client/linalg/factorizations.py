@@ -149,7 +149,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return _QR(*factored("qr", (x,), (mode,), in_rows, large))
 
 
-@stands_for(np.linalg.svd)
+@stands_for(np.linalg.svd, small="wide")
 def svd(
     a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -209,7 +209,7 @@ def _tall_svd(x: Array) -> list[Array]:
     return [_matmul(q, u), s, vh]
 
 
-@stands_for(np.linalg.svdvals)
+@stands_for(np.linalg.svdvals, small="home")
 def svdvals(x: ArrayLike, /) -> Array:
     """Return the singular values of matrices, the largest first.
 
@@ -513,7 +513,7 @@ def slogdet(a: ArrayLike) -> Any:
     )
 
 
-@stands_for(np.linalg.lstsq)
+@stands_for(np.linalg.lstsq, small="wide")
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, ...]:
     """Return the solution of least squares, residuals, rank and singular values.
 

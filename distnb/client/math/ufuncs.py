@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, numeric
-from distnb.client.handle.small_steps import quick
+from distnb.client.handle.small_steps import of_scalars, quick, quick_out
 from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
@@ -52,8 +52,14 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
     ufunc = isinstance(row.run, np.ufunc) and row.nout == 1
 
     def function(*inputs: Any, **options: Any) -> Any:
-        if not options and ufunc:
+        if ufunc and len(options) == 1 and "out" in options:
+            found = quick_out(row.run, inputs, options["out"])
+            if found is not None:
+                return found
+        elif ufunc and not options:
             found = quick(row.run, inputs)
+            if found is None:
+                found = of_scalars(row.run, row.nin, inputs)
             if found is not None:
                 return found
         if len(inputs) > row.nin:  # as in NumPy, outputs may be given by position
@@ -313,6 +319,10 @@ def clip(
     ...     dnb.clip(x, 2, 7).to_numpy(), dnb.clip(x, max=7).to_numpy()
     (array([2, 5, 7]), array([1, 5, 7]))
     """
+    if out is None and min is max is _NONE and not options:
+        found = of_scalars(np.clip, 3, (a, a_min, a_max))
+        if found is not None:
+            return found
     low, high = _limits((a_min, a_max), (min, max))
     x = asarray(a)
     if x.dtype.kind in "iu":

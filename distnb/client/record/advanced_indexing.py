@@ -44,9 +44,12 @@ _BOOLS = (bool, np.bool_)
 
 def is_advanced(key: Subscript) -> bool:
     """Tell whether an index has arrays in it, or what NumPy takes for some."""
-    return any(
-        type(k) not in BASIC and _is_array(k) for k in (key if type(key) is tuple else (key,))
-    )
+    if type(key) is not tuple:
+        return type(key) not in BASIC and _is_array(key)
+    for k in key:  # noqa: SIM110 - half the time of any()
+        if type(k) not in BASIC and _is_array(k):
+            return True
+    return False
 
 
 def _is_array(k: object) -> bool:

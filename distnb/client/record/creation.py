@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.aliasing import outline
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
-from distnb.client.handle.array import Array, create, hosted, numeric
-from distnb.client.handle.conversion import Readable, from_host
+from distnb.client.handle.array import STORABLE, Array, create, hosted, numeric
+from distnb.client.handle.conversion import Readable, array_of, from_host
+from distnb.client.handle.host_arrays import fits
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.placement import layout_of_new, stay
@@ -113,6 +114,10 @@ def array(
      [3 4]]
     (2, 2) int64, 32 B, columns in turn on 2 engines
     """
+    if type(data) in _LISTS and copy is True and order == "K" and not (ndmin or ndmax):
+        listed = _listed(data, dtype) if _unasked(dist, grid, session, device, like) else None
+        if listed is not None:
+            return listed
     check_device(device)
     wanted = order_of(order)
     if ndmax and not isinstance(data, Array):
@@ -172,6 +177,37 @@ def _from_data(
     if layout.here:
         return hosted(at, np.array(host, order="C", copy=True))
     return from_host(at, host, layout)
+
+
+#: Types of what NumPy reads item by item.
+_LISTS = frozenset((list, tuple))
+
+
+def _unasked(*options: object) -> bool:
+    """Tell whether nothing is asked for."""
+    for x in options:  # noqa: SIM110 - half the time of all()
+        if x is not None:
+            return False
+    return True
+
+
+def _listed(data: Any, dtype: DTypeLike | None) -> Any:
+    """Return the array of a list of numbers, lists and arrays; None if that is odd."""
+    made = Array.made
+    items = [_read_here(x) if type(x) is made else x for x in data]
+    try:
+        host = np.array(items, dtype)
+    except Exception:
+        return None  # what is wrong is said by who reads it otherwise
+    if host.dtype not in STORABLE:
+        return None
+    return hosted(need(None), host) if fits(host.nbytes) else array_of(need(None), host)
+
+
+def _read_here(x: Array) -> Any:
+    """Return the elements of an array if they are in the notebook, else the array itself."""
+    here = x.here
+    return x if here is None else here
 
 
 def _no_copy() -> ValueError:
@@ -240,6 +276,12 @@ def asarray(
     ...     dnb.asarray(x) is x, x.layout.elements()
     (True, (2, 1))
     """
+    if copy is None and _unasked(dist, grid, session, device, like, order):
+        if isinstance(data, Array) and dtype is None:
+            return data
+        found = _listed(data, dtype) if type(data) in _LISTS else None
+        if found is not None:
+            return found
     check_device(device)
     if order is not None:
         order_of(order)
@@ -684,7 +726,7 @@ def ones_like(
     return _like(prototype, dtype, shape, dist, ("fill", 1))
 
 
-@stands_for(np.full_like)
+@stands_for(np.full_like, small="home")
 def full_like(
     prototype: ArrayLike,
     fill_value: ArrayLike,

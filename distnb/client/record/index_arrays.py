@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import DTypeLike
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.indexing import lengths
+from distnb.client.handle.whole_functions import makes_at_home
 from distnb.client.record.creation import made, session_asked
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
@@ -38,6 +40,12 @@ def each_index(
     )
 
 
+def _in_grid(dimensions: Sequence[int], dtype: DTypeLike | None = int) -> int:
+    """Return the number of elements of all indices; of sparse ones there are several arrays."""
+    return len(dimensions) * prod(dimensions)
+
+
+@makes_at_home(np.indices, _in_grid)
 def indices(
     dimensions: Sequence[int],
     dtype: DTypeLike | None = int,

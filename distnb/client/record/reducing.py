@@ -195,6 +195,9 @@ def _quick(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
         return None
     if not x.at_home and not (is_mine(near.nbytes) and _same_order(op, x, near)):
         return None
+    if keepdims and row.ufunc is not None and x.at_home:
+        found = done(row.ufunc.reduce, (near, axis, None, None, True))
+        return None if found is None else fresh(x.session, found, None)
     found = done(row.function if row.ufunc is None else row.ufunc.reduce, (near, axis))
     if found is None or not (keepdims or type(found) is np.ndarray):
         return found

@@ -12,12 +12,17 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Shape
 from distnb.client.handle.array import Array
+from distnb.client.handle.host_arrays import fits
 from distnb.client.record.creation import asarray
 from distnb.client.record.gather_scatter import flat_indices
 from distnb.client.record.namespace import stands_for
 from distnb.client.select.taking import as_array, flatnonzero, positions, session_of, unraveled
+from distnb.ops.scalars import SCALARS
 
 __all__: list[str] = []
+
+#: Bytes of a position.
+_POSITION = 8
 
 
 def _lengths(shape: Any) -> tuple[int, ...]:
@@ -53,8 +58,10 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     (array([1, 0]), array([2, 2]))
     """
     lengths = _lengths(shape)
-    x = asarray(indices)
     ask: Any = np.unravel_index
+    if type(indices) in SCALARS and fits(_POSITION):
+        return tuple(ask(indices, lengths, order))
+    x = asarray(indices)
     if not x.ndim and not lengths:
         return tuple(ask(x.item(), (), order))
     ask(np.zeros(0, x.dtype), lengths, order)  # NumPy refuses what it does not take

@@ -13,6 +13,7 @@ from distnb.client.handle.array import Array, Elements
 from distnb.client.handle.conversion import move_out
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.whole_functions import written_in_reach
 from distnb.client.record.advanced_indexing import (
     Index,
     in_notebook,
@@ -259,6 +260,8 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
         raise ValueError("Only single output ufuncs supported at this time")
     if len(more) != ufunc.nin - 1:
         raise ValueError("second operand needed for ufunc")
+    if written_in_reach(ufunc.__name__, ufunc.at, "picks", x, indices, *more):
+        return
     few = [np.ones(1, b.dtype if isinstance(b, Array) else np.asarray(b).dtype) for b in more]
     ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
     key = indices if isinstance(indices, tuple) else (indices,)

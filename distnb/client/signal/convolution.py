@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied
 from distnb.client.handle.host_arrays import all_here, plain, watched
+from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
@@ -62,7 +63,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Array:
     if x.here is not None and w.here is not None:
         return array_of(x.session, watched("convolve", np.convolve, x.here, w.here, mode))
     k = min(x.size, w.size)
-    return _of_full(x, w, _named(mode), (k - 1) // 2)
+    return _of_full(x, w, _named(mode), (k - 1) // 2, x.session.size)
 
 
 @stands_for(np.correlate, small="sums")
@@ -96,7 +97,8 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> Array:
     back = w[::-1]
     back = elementwise("conjugate", back) if w.dtype.kind == "c" else back
     k = min(x.size, w.size)
-    return _of_full(x, back, _named(mode), k // 2 if x.size < w.size else (k - 1) // 2)
+    start = k // 2 if x.size < w.size else (k - 1) // 2
+    return _of_full(x, back, _named(mode), start, x.session.size)
 
 
 def _named(mode: str | int) -> str:
@@ -116,8 +118,28 @@ def _sequences(
     return x.astype(kind, copy=False), w.astype(kind, copy=False)
 
 
-def _of_full(x: Array, w: Array, mode: str, start: int) -> Array:
-    """Return a part of a full convolution."""
+def _in_parts(x: np.ndarray, w: np.ndarray, mode: str, start: int, p: int) -> np.ndarray:
+    """Return what :func:`_of_full` does, of NumPy's arrays: the parts of engines, one by one."""
+    long, short = (x, w) if x.size >= w.size else (w, x)
+    k, m = short.size, long.size - short.size + 1
+    width = -(-m // p)
+    rows = np.zeros((p, width + k - 1), long.dtype)
+    for c in range(p):
+        part = long[c * width : (c + 1) * width + k - 1]
+        rows[c, : part.size] = part
+    valid = np.concatenate([np.convolve(row, short, "valid") for row in rows])[:m]
+    if mode == "valid" or k == 1:
+        return valid
+    head = np.convolve(long[: k - 1], short)[: k - 1]
+    tail = np.convolve(long[long.size - k + 1 :], short)[k - 1 :]
+    if mode == "full":
+        return np.concatenate((head, valid, tail))
+    return np.concatenate((head[start:], valid, tail[: long.size - m - (k - 1 - start)]))
+
+
+@in_reach(_in_parts, "exact")
+def _of_full(x: Array, w: Array, mode: str, start: int, p: int) -> Array:
+    """Return a part of a full convolution, of ``p`` engines."""
     long, short = (x, w) if x.size >= w.size else (w, x)
     session, k = long.session, short.size
     kernel = copied(short, short.dtype, replicated(1, session.size))

@@ -22,6 +22,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.whole_functions import makes_at_home
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.eager import check_out
 from distnb.client.record.namespace import check_device, stands_for
@@ -284,6 +285,11 @@ def _small(x: Array) -> np.ndarray:
     return np.zeros(tuple(min(n, 2) for n in x.shape), x.dtype)
 
 
+def _as_many(n: int, *_: object, **_options: object) -> int:
+    """Return how many frequencies there are at most."""
+    return abs(n)
+
+
 def _least(n: Any) -> Any:
     """Return a length that is as good as another, and no longer than need be."""
     return min(n, 2) if isinstance(n, int | np.integer) else n
@@ -521,6 +527,7 @@ def _transforms(
 # -- frequencies -------------------------------------------------------------------------------
 
 
+@makes_at_home(np.fft.fftfreq, _as_many)
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -569,6 +576,7 @@ def fftfreq(
     return found if dtype is None else found.astype(dtype)
 
 
+@makes_at_home(np.fft.rfftfreq, _as_many)
 def rfftfreq(
     n: int,
     d: float = 1.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid, Shape
 from distnb.client.handle.array import Array, as_result, create, hosted, numeric
 from distnb.client.handle.conversion import as_dist, broadcast, check_session, in_layout
+from distnb.client.handle.host_arrays import fits
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
@@ -19,7 +21,8 @@ from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
-from distnb.ops import filling, samplers, table
+from distnb.ops import filling, philox, samplers, table
+from distnb.ops.ahead import FEW, Ahead
 from distnb.wire.protocol import Collective
 
 __all__ = ["Seed", "Size", "Source", "floating", "number", "number_of"]
@@ -53,6 +56,7 @@ class Source:
         self._seed = number_of(seed)
         self._session = session
         self._stream = 0
+        self._ahead = Ahead()
 
     def _next(self) -> int:
         self._stream += 1
@@ -65,12 +69,31 @@ class Source:
         session = need(self._session)
         shape = () if size is None else lengths(size)
         found = numeric(dtype)
+        if dist is None and grid is None and kind in philox.DISTRIBUTIONS:
+            few = self._few(kind, args, None if size is None else shape, found)
+            if few is not None:
+                self._stream += 1
+                return hosted(session, few) if type(few) is np.ndarray else few
         layout = layout_of_new(shape, found, session, dist, grid)
         made = create(
             session, shape, found, layout, ("random", kind, self._seed, self._stream, args)
         )
         self._stream += 1
         return made if size is not None else number(made, _plain(kind))
+
+    def _few(self, kind: str, args: tuple[Any, ...], shape: Ints | None, dtype: np.dtype) -> Any:
+        """Draw a small array, or one number; None if it does not live in the notebook."""
+        if shape is None and _plain(kind) and dtype.char != "d":
+            return None
+        size = 1 if shape is None else prod(shape)
+        if not (0 < size <= FEW and fits(size * dtype.itemsize)):
+            return None
+        if shape is None:
+            made = float if _plain(kind) else dtype.type
+            return self._ahead.one(kind, self._seed, self._stream, args, made)
+        out = np.empty(shape, dtype)
+        self._ahead.fill(kind, self._seed, self._stream, args, out.reshape(-1))
+        return out
 
     def _sample(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Dist, Grid
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, hosted
 from distnb.client.handle.indexing import lengths, one_axis
 from distnb.client.linalg.products import matmul
 from distnb.client.math.scans import cumsum
@@ -258,6 +258,10 @@ class Shuffler(Source):
         keys = self._draw("integers", (0, 2**64), n, np.uint64, dist, grid)
         bits = max(1, int(n - 1).bit_length())
         mask = (1 << bits) - 1
+        if keys.here is not None:  # the same, without an array for each step
+            near = (keys.here & np.uint64(2**64 - 1 - mask)) | np.arange(n, dtype=np.uint64)
+            near.sort()
+            return hosted(keys.session, (near & np.uint64(mask)).astype(np.int64))
         number = arange(n, dtype=np.uint64, dist=keys, session=keys.session)
         ordered = sort((keys & np.uint64(2**64 - 1 - mask)) | number)
         return (ordered & np.uint64(mask)).astype(np.int64)
