@@ -70,7 +70,6 @@ from numpy import number as number
 from numpy import object_ as object_
 from numpy import pi as pi
 from numpy import poly1d as poly1d
-from numpy import polynomial as polynomial
 from numpy import printoptions as printoptions
 from numpy import promote_types as promote_types
 from numpy import s_ as s_
@@ -109,6 +108,7 @@ from distnb import learn as learn
 from distnb import lib as lib
 from distnb import linalg as linalg
 from distnb import plot as plot
+from distnb import polynomial as polynomial
 from distnb import random as random
 from distnb import sparse as sparse
 from distnb import testing as testing
@@ -134,7 +134,7 @@ from distnb.client.shape.walking import broadcast as broadcast
 from distnb.client.shape.walking import ndenumerate as ndenumerate
 from distnb.client.sparse.compressed import Compressed
 from distnb.client.stats.histograms import Bins, Range
-from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
+from distnb.client.stats.sets import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from distnb.common.config import Config as Config
 from distnb.common.errors import DistnbError as DistnbError
 from distnb.common.errors import EngineError as EngineError
@@ -2234,13 +2234,13 @@ def unique(
 ) -> Any:
     """Return the distinct elements in order."""
 
-def unique_all(x: ArrayLike, /) -> UniqueAll:
+def unique_all(x: ArrayLike, /) -> UniqueAllResult:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
 
-def unique_counts(x: ArrayLike, /) -> UniqueCounts:
+def unique_counts(x: ArrayLike, /) -> UniqueCountsResult:
     """Return distinct elements and how many there are of each; each NaN is distinct."""
 
-def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
+def unique_inverse(x: ArrayLike, /) -> UniqueInverseResult:
     """Return distinct elements, and which one each element is; each NaN is distinct."""
 
 def unique_values(x: ArrayLike, /) -> DistArray:

@@ -270,6 +270,40 @@ CASES = {
         ("xp.not_equal(A([1, 2, 3]), -(1 << 80), out=None, where=A([True] * 3))", [1] * 3),
         ("xp.less_equal(A([1, 2, 3], 'b'), 128, out=None, where=np.True_)", [1] * 3),
     ),
+    "iterables of axes": tuple(
+        f"xp.{code}"
+        for code in (
+            "median(A(np.arange(6.0).reshape(2, 3)), axis=range(2))",
+            "quantile(A(np.arange(6.0).reshape(2, 3)), [0.2, 1], axis=range(2))",
+            "nanmedian(A(np.arange(6.0).reshape(2, 3)), axis=[0, 1])",
+            "flip(A(np.arange(6).reshape(2, 3)), axis=range(2))",
+            "transpose(A(np.ones((1, 2, 3))), range(3))",
+            "transpose(A(np.ones((2, 3))), ())",
+            "sum(A(np.ones((2, 3))), axis=range(2))",
+            "squeeze(A(np.ones((1, 1))), axis=range(2))",
+            "expand_dims(A([1.0]), axis=range(2))",
+            "roll(A(3.0), 1, axis=())",
+            "roll(A(np.ones((2, 3))), 1, axis=())",
+        )
+    ),
+    "none is no number": tuple(
+        f"xp.{name}(A([1.0, 2]), keepdims=None)"
+        for name in ("nansum", "nanprod", "nanmax", "nanmean", "nanmedian", "nanargmax", "sum")
+    ),
+    "compared with others": tuple(
+        code
+        for op in ("==", "!=")
+        for code in (
+            f"A([0, 1, 2]) {op} np.timedelta64(1)",
+            f"A([0.0, 1.0]) {op} np.timedelta64(1)",
+            f"A([0, 1, 2]) {op} np.datetime64('2020')",
+            f"np.array(['a']) {op} A([0, 1, 2])",
+            f"np.array(['a', 'b']) {op} A([0, 1, 2])",
+            f"np.array([None, 1, 2]) {op} A([0, 1, 2])",
+            f"A([0, 1]) {op} np.array(['a', 'b'])",
+        )
+    )
+    + ("xp.equal(A([1]), np.array(['a']))", "A([1]) < np.array(['a'])"),
 }
 
 #: Statements, which leave an array ``r``.
@@ -309,6 +343,9 @@ WRITES = (
     "r = A([1, 2, 3]); r[0] = '7'",
     "r = A([1.0, 2, 3]); r[:2] = '1.5'",
     "r = A([1, 2, 3]); r[0] = 'x'",
+    "r = A(1); r[...] = [5]",
+    "r = A([1, 2]); r[1, ...] = [5]",
+    "r = A(1); r[...] = np.array([5])",
     "r = A([1, 2, 3]); r[:] = ['4', '5', '6']",
     *(
         f"r = A({numbers}); r[{place}] = {value}"
@@ -491,6 +528,80 @@ def test_a_number_that_is_drawn_is_a_scalar(session):
         hash(kept)
         assert not dnb.config.cutoff or isinstance(kept, float | np.int64)
     assert rng.random(()).ndim == 0
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft"])
+def test_transforms_of_real_elements_have_zeros_of_the_sign_of_numpys(session, name):
+    for a in ([1.0, 0, 0, 0], [1.0, 2, 1, 2], [0.0, 0, 0], [[1.0], [2.0]], np.eye(5, 6)):
+        found = getattr(dnb.fft, name)(dnb.array(a)).to_numpy()
+        wanted = getattr(np.fft, name)(a)
+        assert np.signbit(found.imag).tolist() == np.signbit(wanted.imag).tolist()
+
+
+@pytest.mark.parametrize("view", ["x", "x.T", "x[:, 1:]", "x[::-1, ::2]", "x[0]", "x[0, ::2]"])
+def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view):
+    def walked(xp):
+        x = xp.array(np.arange(12.0).reshape(3, 4))
+        seen, flat = [], eval(view).flat
+        for i, value in enumerate(flat):
+            seen.append(float(value))
+            x[...] = x + i if i % 3 else x  # most turns write
+        return seen, flat.index, x.tolist()
+
+    assert walked(dnb) == walked(np)
+
+
+def test_flat_is_an_iterator(session):
+    x, y = dnb.array(np.arange(6.0).reshape(2, 3)), np.arange(6.0).reshape(2, 3)
+    for a in (x, y):
+        flat = a.flat
+        assert float(next(flat)) == 0
+        assert (flat.index, flat.coords) == (1, (0, 1))
+        assert [float(v) for v in flat] == [1, 2, 3, 4, 5]
+        assert list(flat) == []
+        assert float(flat[3]) == 3  # and begins again
+        assert (float(next(flat)), flat.index, flat.copy().shape) == (0, 1, (6,))
+
+
+SERIES = {
+    "polynomial": "polyval",
+    "chebyshev": "chebval",
+    "legendre": "legval",
+    "laguerre": "lagval",
+    "hermite": "hermval",
+    "hermite_e": "hermeval",
+}
+
+
+@pytest.mark.parametrize("module", SERIES)
+def test_series_of_several_axes_have_the_shape_of_numpys(session, module):
+    def values(xp, make):
+        value = getattr(getattr(xp.polynomial, module), SERIES[module])
+        x, c = make([0.5, 2.0]), np.arange(6.0).reshape(3, 2)
+        found = value(x, c), value(x, c, tensor=False), value(x, c[0]), value(0.5, make(c))
+        return [np.asarray(v) for v in found]
+
+    for found, wanted in zip(values(dnb, dnb.array), values(np, np.array), strict=True):
+        assert found.shape == wanted.shape
+        np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["polyval2d", "polygrid2d", "polyval3d"])
+def test_series_of_several_variables(session, name):
+    c = np.arange(8.0).reshape((2,) * int(name[-2]) + (-1,))
+    found = getattr(dnb.polynomial.polynomial, name)(*[dnb.array([0.5, 2])] * int(name[-2]), c)
+    wanted = getattr(np.polynomial.polynomial, name)(*[np.array([0.5, 2])] * int(name[-2]), c)
+    np.testing.assert_allclose(np.asarray(found), wanted)
+
+
+def test_outputs_by_position_may_be_fewer_than_there_are(session):
+    x, out = dnb.array([1.5, -2.25]), dnb.zeros(2)
+    part, whole = dnb.modf(x, out)
+    assert part is out
+    assert (out.tolist(), whole.tolist()) == ([0.5, -0.25], [1.0, -2.0])
+    for function, args in ((dnb.modf, (x, out, out, out)), (dnb.add, (x, x, out, out))):
+        with pytest.raises(TypeError):
+            function(*args)
 
 
 def test_a_diagonal_far_outside(session):

@@ -44,7 +44,8 @@ from distnb.client.handle.indexing import (
     no_bool,
     one_axis,
     place_of,
-    some_axes,
+    reduced_axes,
+    several,
 )
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
@@ -66,7 +67,14 @@ from distnb.client.record.as_arrays import from_pickle
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import assign, elementwise, understood
-from distnb.client.record.operators import arithmetic, power_arithmetic, unary
+from distnb.client.record.operators import (
+    EQUALITY,
+    arithmetic,
+    equality,
+    odd,
+    power_arithmetic,
+    unary,
+)
 from distnb.client.record.placement import Placement, layout_for, stay
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
@@ -407,7 +415,7 @@ class DistArray(Array):
             put_advanced(self, key, value)
             return
         view, is_element = index_view(self.dview, key)
-        if is_element or view.shape:
+        if is_element or view.shape or isinstance(value, list | tuple):
             check_levels(value, len(view.shape), self.dtype)
         assign(self.alias(view), value)
 
@@ -426,9 +434,9 @@ class DistArray(Array):
     def transpose(self, *axes: Axes) -> DistArray:
         """Return a view with its axes in another order; see :func:`distnb.transpose`."""
         order: Any = axes
-        if len(axes) == 1 and isinstance(axes[0], tuple | list | Array | np.ndarray):
-            order = tuple(axes[0]) if np.ndim(axes[0]) else axes
-        if not len(order) or order[0] is None:
+        if len(axes) == 1 and axes[0] is not None:
+            order = several(axes[0])
+        if not axes or axes[0] is None:
             return self._turned(tuple(range(self.ndim)[::-1]))
         fixed = tuple(one_axis(no_bool(a), self.ndim) for a in order)
         if sorted(fixed) != list(range(self.ndim)):
@@ -453,7 +461,7 @@ class DistArray(Array):
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
             if axis is None or (not self.ndim and axis in (0, -1))
-            else list(some_axes(no_bool(axis), self.ndim))
+            else list(reduced_axes(axis, self.ndim))
         )
         for d in axes:
             if self.shape[d] != 1:
@@ -663,6 +671,8 @@ class DistArray(Array):
                 return found
         if method != "at" and any(not understood(x) for x in inputs):
             return NotImplemented
+        if method == "__call__" and ufunc in EQUALITY and not kwargs and any(map(odd, inputs)):
+            return equality(ufunc, *inputs)
         row = table.ELEMENTWISE.get(ufunc.__name__)
         if method == "__call__" and row is not None and row.run is ufunc:
             return elementwise(ufunc.__name__, *inputs, **kwargs)
@@ -676,10 +686,10 @@ class DistArray(Array):
             )
         if method == "reduce" and row is not None and row.run is ufunc and len(inputs) == 1:
             return reduce_in_order(ufunc, *inputs, **reduce_options(kwargs))
-        if method == "__call__" and ufunc.signature is not None:
-            return stacked(ufunc, *inputs, **kwargs)
-        if method in UFUNC_METHODS:
-            return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
+        run = UFUNC_METHODS.get(method)
+        if run is not None:
+            run = stacked if run is foreign and ufunc.signature is not None else run
+            return run(ufunc, *inputs, **kwargs)
         raise TypeError(
             explain(
                 "operation on distributed arrays",

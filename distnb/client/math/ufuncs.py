@@ -49,15 +49,15 @@ def _first_array(*inputs: Any) -> tuple[Any, ...]:
 
 
 def _make_elementwise(row: table.Elementwise) -> _Function:
-    ufunc = isinstance(row.run, np.ufunc) and row.nout == 1
+    ufunc, most = isinstance(row.run, np.ufunc) and row.nout == 1, row.nin + row.nout
 
     def function(*inputs: Any, **options: Any) -> Any:
         if not options and ufunc:
             found = quick(row.run, inputs)
             if found is not None:
                 return found
-        if len(inputs) > row.nin:  # as in NumPy, outputs may be given by position
-            options["out"] = tuple(inputs[row.nin :])
+        if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
+            options["out"] = (*inputs[row.nin :], *(None,) * (most - len(inputs)))
             inputs = inputs[: row.nin]
         if len(inputs) != row.nin:
             raise TypeError(

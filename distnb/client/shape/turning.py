@@ -17,6 +17,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import ravel, reshape
 from distnb.client.shape.viewing import flip
+from distnb.common.errors import explain
 
 __all__: list[str] = []
 
@@ -58,6 +59,8 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     for by, d in pairs:
         shifts[one_axis(d, x.ndim)] += int(by)
+    if not x.ndim:  # NumPy raises ValueError, too
+        raise ValueError(explain("array to roll", "no axes", "one at least", "leave out axis="))
     here = like(x, np.roll, tuple(shifts), tuple(range(x.ndim)))
     if here is not None:
         return here
