@@ -1426,7 +1426,7 @@ def max(
 maximum: _Binary
 """Return the greater of two elements; NaN if one is NaN."""
 
-def may_share_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
+def may_share_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> builtins.bool:
     """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
 
 def mean(
@@ -1735,7 +1735,7 @@ def percentile(
 ) -> DistArray:
     """Return elements by their rank in percent; of a slice with NaN, NaN."""
 
-def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
+def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex] | None = None) -> DistArray:
     """Return a view with its axes in another order, as the array API standard has it."""
 
 def piecewise(
@@ -2013,7 +2013,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = Fals
 def shape(a: ArrayLike) -> Ints:
     """Return the lengths of the axes, as ``numpy.shape``."""
 
-def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
+def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> builtins.bool:
     """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
 
 sign: _Unary

@@ -4,6 +4,7 @@ Each case is an expression in ``xp``, NumPy or distnb, and ``A``, which makes it
 """
 
 import enum
+import math
 import re
 import warnings
 
@@ -284,6 +285,21 @@ CASES = {
             "expand_dims(A([1.0]), axis=range(2))",
             "roll(A(3.0), 1, axis=())",
             "roll(A(np.ones((2, 3))), 1, axis=())",
+        )
+    ),
+    "lists alone": tuple(
+        f"xp.{code}"
+        for code in (
+            "cross([1, 2, 3], [4.0, 5, 6])",
+            "cross([[1, 2, 3], [3, 4, 5]], [4, 5, 6])",
+            "lexsort([1, 2, 3])",
+            "permute_dims([[1, 2], [3, 4]])",
+            "partition([3, 1, 2], [True])",
+            "argpartition([3, 1, 2], True)",
+            "linalg.pinv([1, 2, 3])",
+            "rot90([[1, 2], [3, 4]], 1.5)",
+            "rot90([[1, 2], [3, 4]], -1)",
+            "may_share_memory(A([1]), A([1]), 1)",
         )
     ),
     "none is no number": tuple(
@@ -602,6 +618,48 @@ def test_outputs_by_position_may_be_fewer_than_there_are(session):
     for function, args in ((dnb.modf, (x, out, out, out)), (dnb.add, (x, x, out, out))):
         with pytest.raises(TypeError):
             function(*args)
+
+
+def test_results_have_the_methods_of_numbers(session):
+    x, n = dnb.array([1.5, 2.75]).sum(), dnb.array([3, 4]).sum()
+    assert (x.is_integer(), x.as_integer_ratio(), x.hex()) == (False, (17, 4), (4.25).hex())
+    assert (n.bit_count(), math.trunc(x), math.floor(x), math.ceil(n)) == (3, 4, 4, 7)
+    assert not hasattr(dnb.array([1.5]), "is_integer")
+
+
+def test_a_complex_number_is_cast_and_an_array_is_not(session):
+    z = dnb.array([3 + 2j, 1])
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert float(z[0]) == 3
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert int(z.sum()) == 4
+    with pytest.raises(TypeError):
+        float(dnb.array(3 + 2j))
+
+
+@pytest.mark.parametrize("kind", ["u1", "i2", "f4", "f8", "D"])
+def test_bytes_are_swapped(session, kind):
+    a = np.arange(1, 7).reshape(2, 3).astype(kind)
+    x = dnb.array(a)
+    same(x.byteswap(), a.byteswap())
+    view = x.T[1:]
+    assert view.byteswap(inplace=True) is view
+    a.T[1:].byteswap(inplace=True)
+    assert x.to_numpy().tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("name", ["matmul", "matvec", "vecdot", "vecmat"])
+def test_products_tell_what_ufuncs_tell(name):
+    ours, numpys = getattr(dnb, name), getattr(np, name)
+    for fact in ("nin", "nout", "nargs", "identity", "signature"):
+        assert getattr(ours, fact) == getattr(numpys, fact)
+
+
+def test_lists_of_fractions_are_counted_and_arrays_are_not(session):
+    with pytest.warns(DeprecationWarning, match="Non-integer input"):
+        assert dnb.bincount([1.5, 1]).to_numpy().tolist() == [0, 2]
+    with pytest.raises(TypeError):
+        dnb.bincount(np.array([1.5]))
 
 
 def test_a_diagonal_far_outside(session):

@@ -6,6 +6,7 @@ here, from specs alone; what is wrong raises here, with NumPy's exception types.
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -50,7 +51,7 @@ from distnb.client.handle.indexing import (
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
-from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method
+from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_
 from distnb.client.math.reductions import any_, mean, std, var
 from distnb.client.math.scans import (
     accumulate,
@@ -377,7 +378,11 @@ class DistArray(Array):
                     "array for a scalar", f"shape {self.shape}", "()", "use .item() or index it"
                 )
             )
-        return self.to_numpy()
+        found = self.to_numpy()
+        return found[()] if found.dtype.kind == "c" and self.single else found
+
+    def __trunc__(self) -> int:
+        return math.trunc(self._scalar()[()])
 
     def __iter__(self) -> Iterator[DistArray]:
         if not self.shape:
@@ -932,6 +937,34 @@ class DistArray(Array):
     ) -> DistArray:
         """Limit the elements to an interval; see :func:`distnb.clip`."""
         return clip(self, min=min, max=max, out=out, **options)
+
+    def byteswap(self, inplace: bool = False) -> DistArray:
+        """Return the elements with their bytes in the other order, as ``numpy.ndarray.byteswap``.
+
+        Engines do so with what they hold; nothing is sent.
+
+        Parameters
+        ----------
+        inplace : bool
+            Whether it is done in the array itself.
+
+        Returns
+        -------
+        DistArray
+            A copy that lies as the array does, or the array.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.array([1, 256], dtype="i2").byteswap().to_numpy()
+        array([256,   1], dtype=int16)
+        """
+        found: DistArray = map_(np.ndarray.byteswap, self, dtype=self.dtype)
+        if not inplace:
+            return found
+        self[...] = found
+        return self
 
     def conj(self, out: Array | None = None) -> DistArray:
         """Return the complex conjugate, also as ``conjugate``; see :func:`distnb.conj`."""

@@ -91,9 +91,14 @@ def _signature(nin: int) -> inspect.Signature:
 
 
 def _add_methods(function: Any, ufunc: np.ufunc) -> None:
-    """Give a function what its ufunc has: methods, and the number of operands."""
+    """Give a function what its ufunc has: methods and facts."""
     for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
         setattr(function, name, _method(ufunc, name))
+    add_facts(function, ufunc)
+
+
+def add_facts(function: Any, ufunc: np.ufunc) -> None:
+    """Tell of a function what its ufunc tells: the number of operands, its loops and more."""
     for name in ("nin", "nout", "nargs", "identity", "signature", "resolve_dtypes"):
         setattr(function, name, getattr(ufunc, name))
     function.types = [loop for loop in ufunc.types if not _FOREIGN & {*loop}]
