@@ -662,6 +662,14 @@ def test_lists_of_fractions_are_counted_and_arrays_are_not(session):
         dnb.bincount(np.array([1.5]))
 
 
+def test_a_fit_of_too_few_points_is_told_of(session):
+    x, y = dnb.array([1.0, 1.0]), dnb.array([1.0, 2.0])
+    with pytest.warns(np.exceptions.RankWarning):
+        found = dnb.polyfit(x, y, 1)
+    np.testing.assert_allclose(found.to_numpy(), [0.75, 0.75])
+    assert int(dnb.polyfit(x, y, 1, full=True)[2]) == 1  # which tells it by this, without a warning
+
+
 def test_a_diagonal_far_outside(session):
     for k in (2**63, -(2**70), 3, -3, 2**63 - 1):
         assert dnb.eye(3, k=k).to_numpy().tolist() == np.eye(3, k=k).tolist()
