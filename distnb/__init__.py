@@ -96,9 +96,9 @@ _unknown = unknown(__name__)
 
 def _later(name: str) -> Any:
     """Import what few use when it is asked for."""
-    if name in ("graph", "learn", "plot", "testing"):
+    if name in ("graph", "learn", "plot", "polynomial", "testing"):
         return importlib.import_module(f"{__name__}.{name}")
-    return importlib.import_module("numpy.polynomial") if name == "polynomial" else _unknown(name)
+    return _unknown(name)
 
 
 #: What is left out says why.

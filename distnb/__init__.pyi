@@ -70,7 +70,6 @@ from numpy import number as number
 from numpy import object_ as object_
 from numpy import pi as pi
 from numpy import poly1d as poly1d
-from numpy import polynomial as polynomial
 from numpy import printoptions as printoptions
 from numpy import promote_types as promote_types
 from numpy import s_ as s_
@@ -109,6 +108,7 @@ from distnb import learn as learn
 from distnb import lib as lib
 from distnb import linalg as linalg
 from distnb import plot as plot
+from distnb import polynomial as polynomial
 from distnb import random as random
 from distnb import sparse as sparse
 from distnb import testing as testing
@@ -134,7 +134,7 @@ from distnb.client.shape.walking import broadcast as broadcast
 from distnb.client.shape.walking import ndenumerate as ndenumerate
 from distnb.client.sparse.compressed import Compressed
 from distnb.client.stats.histograms import Bins, Range
-from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
+from distnb.client.stats.sets import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from distnb.common.config import Config as Config
 from distnb.common.errors import DistnbError as DistnbError
 from distnb.common.errors import EngineError as EngineError
@@ -1435,7 +1435,7 @@ def max(
 maximum: _Binary
 """Return the greater of two elements; NaN if one is NaN."""
 
-def may_share_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
+def may_share_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> builtins.bool:
     """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
 
 def mean(
@@ -1744,7 +1744,7 @@ def percentile(
 ) -> DistArray:
     """Return elements by their rank in percent; of a slice with NaN, NaN."""
 
-def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
+def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex] | None = None) -> DistArray:
     """Return a view with its axes in another order, as the array API standard has it."""
 
 def piecewise(
@@ -2031,7 +2031,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = Fals
 def shape(a: ArrayLike) -> Ints:
     """Return the lengths of the axes, as ``numpy.shape``."""
 
-def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
+def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> builtins.bool:
     """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
 
 sign: _Unary
@@ -2252,13 +2252,13 @@ def unique(
 ) -> Any:
     """Return the distinct elements in order."""
 
-def unique_all(x: ArrayLike, /) -> UniqueAll:
+def unique_all(x: ArrayLike, /) -> UniqueAllResult:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
 
-def unique_counts(x: ArrayLike, /) -> UniqueCounts:
+def unique_counts(x: ArrayLike, /) -> UniqueCountsResult:
     """Return distinct elements and how many there are of each; each NaN is distinct."""
 
-def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
+def unique_inverse(x: ArrayLike, /) -> UniqueInverseResult:
     """Return distinct elements, and which one each element is; each NaN is distinct."""
 
 def unique_values(x: ArrayLike, /) -> DistArray:

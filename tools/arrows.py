@@ -22,7 +22,7 @@ PACKAGE = "distnb"
 ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans formats engines client widgets magics
-        numpys left_out lib fft linalg random sparse namespace strategies testing
+        numpys left_out lib fft linalg random sparse polynomial namespace strategies testing
         pictures plot applications graph learn xarrays
     """,
     "distnb.applications": """

@@ -138,7 +138,7 @@ class Stub:
             self.imported[name] = thing.__name__.rpartition(".")[0]
         elif isinstance(thing, type):
             self._class(name, thing)
-        elif isinstance(getattr(thing, "nin", None), int):
+        elif hasattr(thing, "nin") and hasattr(thing, "at"):
             self._ufunc(name, thing)
         elif inspect.isroutine(thing) and not inspect.isbuiltin(thing):  # a function or a method
             self.parts.append(self._function(name, thing, ""))

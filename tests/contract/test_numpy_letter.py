@@ -4,6 +4,7 @@ Each case is an expression in ``xp``, NumPy or distnb, and ``A``, which makes it
 """
 
 import enum
+import math
 import re
 import warnings
 
@@ -270,6 +271,55 @@ CASES = {
         ("xp.not_equal(A([1, 2, 3]), -(1 << 80), out=None, where=A([True] * 3))", [1] * 3),
         ("xp.less_equal(A([1, 2, 3], 'b'), 128, out=None, where=np.True_)", [1] * 3),
     ),
+    "iterables of axes": tuple(
+        f"xp.{code}"
+        for code in (
+            "median(A(np.arange(6.0).reshape(2, 3)), axis=range(2))",
+            "quantile(A(np.arange(6.0).reshape(2, 3)), [0.2, 1], axis=range(2))",
+            "nanmedian(A(np.arange(6.0).reshape(2, 3)), axis=[0, 1])",
+            "flip(A(np.arange(6).reshape(2, 3)), axis=range(2))",
+            "transpose(A(np.ones((1, 2, 3))), range(3))",
+            "transpose(A(np.ones((2, 3))), ())",
+            "sum(A(np.ones((2, 3))), axis=range(2))",
+            "squeeze(A(np.ones((1, 1))), axis=range(2))",
+            "expand_dims(A([1.0]), axis=range(2))",
+            "roll(A(3.0), 1, axis=())",
+            "roll(A(np.ones((2, 3))), 1, axis=())",
+        )
+    ),
+    "lists alone": tuple(
+        f"xp.{code}"
+        for code in (
+            "cross([1, 2, 3], [4.0, 5, 6])",
+            "cross([[1, 2, 3], [3, 4, 5]], [4, 5, 6])",
+            "lexsort([1, 2, 3])",
+            "permute_dims([[1, 2], [3, 4]])",
+            "partition([3, 1, 2], [True])",
+            "argpartition([3, 1, 2], True)",
+            "linalg.pinv([1, 2, 3])",
+            "rot90([[1, 2], [3, 4]], 1.5)",
+            "rot90([[1, 2], [3, 4]], -1)",
+            "may_share_memory(A([1]), A([1]), 1)",
+        )
+    ),
+    "none is no number": tuple(
+        f"xp.{name}(A([1.0, 2]), keepdims=None)"
+        for name in ("nansum", "nanprod", "nanmax", "nanmean", "nanmedian", "nanargmax", "sum")
+    ),
+    "compared with others": tuple(
+        code
+        for op in ("==", "!=")
+        for code in (
+            f"A([0, 1, 2]) {op} np.timedelta64(1)",
+            f"A([0.0, 1.0]) {op} np.timedelta64(1)",
+            f"A([0, 1, 2]) {op} np.datetime64('2020')",
+            f"np.array(['a']) {op} A([0, 1, 2])",
+            f"np.array(['a', 'b']) {op} A([0, 1, 2])",
+            f"np.array([None, 1, 2]) {op} A([0, 1, 2])",
+            f"A([0, 1]) {op} np.array(['a', 'b'])",
+        )
+    )
+    + ("xp.equal(A([1]), np.array(['a']))", "A([1]) < np.array(['a'])"),
 }
 
 #: Statements, which leave an array ``r``.
@@ -309,6 +359,9 @@ WRITES = (
     "r = A([1, 2, 3]); r[0] = '7'",
     "r = A([1.0, 2, 3]); r[:2] = '1.5'",
     "r = A([1, 2, 3]); r[0] = 'x'",
+    "r = A(1); r[...] = [5]",
+    "r = A([1, 2]); r[1, ...] = [5]",
+    "r = A(1); r[...] = np.array([5])",
     "r = A([1, 2, 3]); r[:] = ['4', '5', '6']",
     *(
         f"r = A({numbers}); r[{place}] = {value}"
@@ -491,6 +544,130 @@ def test_a_number_that_is_drawn_is_a_scalar(session):
         hash(kept)
         assert not dnb.config.cutoff or isinstance(kept, float | np.int64)
     assert rng.random(()).ndim == 0
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft"])
+def test_transforms_of_real_elements_have_zeros_of_the_sign_of_numpys(session, name):
+    for a in ([1.0, 0, 0, 0], [1.0, 2, 1, 2], [0.0, 0, 0], [[1.0], [2.0]], np.eye(5, 6)):
+        found = getattr(dnb.fft, name)(dnb.array(a)).to_numpy()
+        wanted = getattr(np.fft, name)(a)
+        assert np.signbit(found.imag).tolist() == np.signbit(wanted.imag).tolist()
+
+
+@pytest.mark.parametrize("view", ["x", "x.T", "x[:, 1:]", "x[::-1, ::2]", "x[0]", "x[0, ::2]"])
+def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view):
+    def walked(xp):
+        x = xp.array(np.arange(12.0).reshape(3, 4))
+        seen, flat = [], eval(view).flat
+        for i, value in enumerate(flat):
+            seen.append(float(value))
+            x[...] = x + i if i % 3 else x  # most turns write
+        return seen, flat.index, x.tolist()
+
+    assert walked(dnb) == walked(np)
+
+
+def test_flat_is_an_iterator(session):
+    x, y = dnb.array(np.arange(6.0).reshape(2, 3)), np.arange(6.0).reshape(2, 3)
+    for a in (x, y):
+        flat = a.flat
+        assert float(next(flat)) == 0
+        assert (flat.index, flat.coords) == (1, (0, 1))
+        assert [float(v) for v in flat] == [1, 2, 3, 4, 5]
+        assert list(flat) == []
+        assert float(flat[3]) == 3  # and begins again
+        assert (float(next(flat)), flat.index, flat.copy().shape) == (0, 1, (6,))
+
+
+SERIES = {
+    "polynomial": "polyval",
+    "chebyshev": "chebval",
+    "legendre": "legval",
+    "laguerre": "lagval",
+    "hermite": "hermval",
+    "hermite_e": "hermeval",
+}
+
+
+@pytest.mark.parametrize("module", SERIES)
+def test_series_of_several_axes_have_the_shape_of_numpys(session, module):
+    def values(xp, make):
+        value = getattr(getattr(xp.polynomial, module), SERIES[module])
+        x, c = make([0.5, 2.0]), np.arange(6.0).reshape(3, 2)
+        found = value(x, c), value(x, c, tensor=False), value(x, c[0]), value(0.5, make(c))
+        return [np.asarray(v) for v in found]
+
+    for found, wanted in zip(values(dnb, dnb.array), values(np, np.array), strict=True):
+        assert found.shape == wanted.shape
+        np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["polyval2d", "polygrid2d", "polyval3d"])
+def test_series_of_several_variables(session, name):
+    c = np.arange(8.0).reshape((2,) * int(name[-2]) + (-1,))
+    found = getattr(dnb.polynomial.polynomial, name)(*[dnb.array([0.5, 2])] * int(name[-2]), c)
+    wanted = getattr(np.polynomial.polynomial, name)(*[np.array([0.5, 2])] * int(name[-2]), c)
+    np.testing.assert_allclose(np.asarray(found), wanted)
+
+
+def test_outputs_by_position_may_be_fewer_than_there_are(session):
+    x, out = dnb.array([1.5, -2.25]), dnb.zeros(2)
+    part, whole = dnb.modf(x, out)
+    assert part is out
+    assert (out.tolist(), whole.tolist()) == ([0.5, -0.25], [1.0, -2.0])
+    for function, args in ((dnb.modf, (x, out, out, out)), (dnb.add, (x, x, out, out))):
+        with pytest.raises(TypeError):
+            function(*args)
+
+
+def test_results_have_the_methods_of_numbers(session):
+    x, n = dnb.array([1.5, 2.75]).sum(), dnb.array([3, 4]).sum()
+    assert (x.is_integer(), x.as_integer_ratio(), x.hex()) == (False, (17, 4), (4.25).hex())
+    assert (n.bit_count(), math.trunc(x), math.floor(x), math.ceil(n)) == (3, 4, 4, 7)
+    assert not hasattr(dnb.array([1.5]), "is_integer")
+
+
+def test_a_complex_number_is_cast_and_an_array_is_not(session):
+    z = dnb.array([3 + 2j, 1])
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert float(z[0]) == 3
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert int(z.sum()) == 4
+    with pytest.raises(TypeError):
+        float(dnb.array(3 + 2j))
+
+
+@pytest.mark.parametrize("kind", ["u1", "i2", "f4", "f8", "D"])
+def test_bytes_are_swapped(session, kind):
+    a = np.arange(1, 7).reshape(2, 3).astype(kind)
+    x = dnb.array(a)
+    same(x.byteswap(), a.byteswap())
+    view = x.T[1:]
+    assert view.byteswap(inplace=True) is view
+    a.T[1:].byteswap(inplace=True)
+    assert x.to_numpy().tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("name", ["matmul", "matvec", "vecdot", "vecmat"])
+def test_products_tell_what_ufuncs_tell(name):
+    ours, numpys = getattr(dnb, name), getattr(np, name)
+    for fact in ("nin", "nout", "nargs", "identity", "signature"):
+        assert getattr(ours, fact) == getattr(numpys, fact)
+
+
+def test_lists_of_fractions_are_counted_and_arrays_are_not(session):
+    with pytest.warns(DeprecationWarning, match="Non-integer input"):
+        assert dnb.bincount([1.5, 1]).to_numpy().tolist() == [0, 2]
+    with pytest.raises(TypeError):
+        dnb.bincount(np.array([1.5]))
+
+
+def test_a_fit_of_too_few_points_is_told_of(session):
+    x, y = dnb.array([1.0, 1.0]), dnb.array([1.0, 2.0])
+    with pytest.warns(np.exceptions.RankWarning):
+        found = dnb.polyfit(x, y, 1)
+    np.testing.assert_allclose(found.to_numpy(), [0.75, 0.75])
+    assert int(dnb.polyfit(x, y, 1, full=True)[2]) == 1  # which tells it by this, without a warning
 
 
 def test_a_diagonal_far_outside(session):

@@ -50,6 +50,8 @@ def outcome(code, xp):
             return repr(eval(code, names))
         except Exception as error:  # whatever it is, the table says so
             return type(error).__name__
+        finally:
+            dnb.zeros(1).to_numpy()  # engines have told of what they computed before
 
 
 def test_the_table_is_found():

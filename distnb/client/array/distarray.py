@@ -6,6 +6,7 @@ here, from specs alone; what is wrong raises here, with NumPy's exception types.
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -44,12 +45,13 @@ from distnb.client.handle.indexing import (
     no_bool,
     one_axis,
     place_of,
-    some_axes,
+    reduced_axes,
+    several,
 )
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
-from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method
+from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_
 from distnb.client.math.reductions import any_, mean, std, var
 from distnb.client.math.scans import (
     accumulate,
@@ -66,7 +68,14 @@ from distnb.client.record.as_arrays import from_pickle
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import assign, elementwise, understood
-from distnb.client.record.operators import arithmetic, power_arithmetic, unary
+from distnb.client.record.operators import (
+    EQUALITY,
+    arithmetic,
+    equality,
+    odd,
+    power_arithmetic,
+    unary,
+)
 from distnb.client.record.placement import Placement, layout_for, stay
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
@@ -369,7 +378,11 @@ class DistArray(Array):
                     "array for a scalar", f"shape {self.shape}", "()", "use .item() or index it"
                 )
             )
-        return self.to_numpy()
+        found = self.to_numpy()
+        return found[()] if found.dtype.kind == "c" and self.single else found
+
+    def __trunc__(self) -> int:
+        return math.trunc(self._scalar()[()])
 
     def __iter__(self) -> Iterator[DistArray]:
         if not self.shape:
@@ -407,7 +420,7 @@ class DistArray(Array):
             put_advanced(self, key, value)
             return
         view, is_element = index_view(self.dview, key)
-        if is_element or view.shape:
+        if is_element or view.shape or isinstance(value, list | tuple):
             check_levels(value, len(view.shape), self.dtype)
         assign(self.alias(view), value)
 
@@ -426,9 +439,9 @@ class DistArray(Array):
     def transpose(self, *axes: Axes) -> DistArray:
         """Return a view with its axes in another order; see :func:`distnb.transpose`."""
         order: Any = axes
-        if len(axes) == 1 and isinstance(axes[0], tuple | list | Array | np.ndarray):
-            order = tuple(axes[0]) if np.ndim(axes[0]) else axes
-        if not len(order) or order[0] is None:
+        if len(axes) == 1 and axes[0] is not None:
+            order = several(axes[0])
+        if not axes or axes[0] is None:
             return self._turned(tuple(range(self.ndim)[::-1]))
         fixed = tuple(one_axis(no_bool(a), self.ndim) for a in order)
         if sorted(fixed) != list(range(self.ndim)):
@@ -453,7 +466,7 @@ class DistArray(Array):
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
             if axis is None or (not self.ndim and axis in (0, -1))
-            else list(some_axes(no_bool(axis), self.ndim))
+            else list(reduced_axes(axis, self.ndim))
         )
         for d in axes:
             if self.shape[d] != 1:
@@ -663,6 +676,8 @@ class DistArray(Array):
                 return found
         if method != "at" and any(not understood(x) for x in inputs):
             return NotImplemented
+        if method == "__call__" and ufunc in EQUALITY and not kwargs and any(map(odd, inputs)):
+            return equality(ufunc, *inputs)
         row = table.ELEMENTWISE.get(ufunc.__name__)
         if method == "__call__" and row is not None and row.run is ufunc:
             return elementwise(ufunc.__name__, *inputs, **kwargs)
@@ -676,10 +691,10 @@ class DistArray(Array):
             )
         if method == "reduce" and row is not None and row.run is ufunc and len(inputs) == 1:
             return reduce_in_order(ufunc, *inputs, **reduce_options(kwargs))
-        if method == "__call__" and ufunc.signature is not None:
-            return stacked(ufunc, *inputs, **kwargs)
-        if method in UFUNC_METHODS:
-            return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
+        run = UFUNC_METHODS.get(method)
+        if run is not None:
+            run = stacked if run is foreign and ufunc.signature is not None else run
+            return run(ufunc, *inputs, **kwargs)
         raise TypeError(
             explain(
                 "operation on distributed arrays",
@@ -926,6 +941,34 @@ class DistArray(Array):
     ) -> DistArray:
         """Limit the elements to an interval; see :func:`distnb.clip`."""
         return clip(self, min=min, max=max, out=out, **options)
+
+    def byteswap(self, inplace: bool = False) -> DistArray:
+        """Return the elements with their bytes in the other order, as ``numpy.ndarray.byteswap``.
+
+        Engines do so with what they hold; nothing is sent.
+
+        Parameters
+        ----------
+        inplace : bool
+            Whether it is done in the array itself.
+
+        Returns
+        -------
+        DistArray
+            A copy that lies as the array does, or the array.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.array([1, 256], dtype="i2").byteswap().to_numpy()
+        array([256,   1], dtype=int16)
+        """
+        found: DistArray = map_(np.ndarray.byteswap, self, dtype=self.dtype)
+        if not inplace:
+            return found
+        self[...] = found
+        return self
 
     def conj(self, out: Array | None = None) -> DistArray:
         """Return the complex conjugate, also as ``conjugate``; see :func:`distnb.conj`."""

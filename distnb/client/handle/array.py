@@ -102,6 +102,8 @@ class Array(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         """Make what few arrays need when it is asked for: base, view and what belongs to them."""
         make = _LATER.get(name)
+        if make is None and name in _OF_NUMBERS and self.single and not self.shape:
+            return getattr(self.__array__()[()], name)
         if make is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return make(self)
@@ -355,6 +357,9 @@ def _set(name: str, value: Any) -> Callable[[Array], Any]:
 
     return make
 
+
+#: Methods that NumPy's scalars have, and its arrays have not.
+_OF_NUMBERS = frozenset(("as_integer_ratio", "bit_count", "hex", "is_integer"))
 
 #: Attributes that are made when they are first asked for.
 _LATER: dict[str, Callable[[Array], Any]] = {

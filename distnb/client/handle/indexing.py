@@ -76,22 +76,36 @@ def place_of(index: tuple[Any, ...], shape: Ints) -> tuple[int, ...]:
     return found
 
 
+def several(axis: Axes) -> tuple[Any, ...]:
+    """Return one axis, or any iterable of axes, as a tuple."""
+    if isinstance(axis, tuple | list):
+        return tuple(axis)
+    given: Any = axis
+    try:
+        return (operator.index(given),)
+    except TypeError:
+        return tuple(given) if np.iterable(given) else (given,)
+
+
 def some_axes(axis: Axes, ndim: int) -> Ints:
     """Return axes as distinct non-negative numbers, ascending; None means all."""
-    if axis is None:
-        return tuple(range(ndim))
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    found = sorted(one_axis(a, ndim) for a in given)
+    found = range(ndim) if axis is None else sorted(one_axis(a, ndim) for a in several(axis))
     if len(set(found)) != len(found):
         raise ValueError("duplicate value in 'axis'")
     return tuple(found)
 
 
-def reduced_axes(axis: Axes, ndim: int) -> Ints:
-    """Return the axes of a reduction; lists of them and bools are refused, as by NumPy's."""
-    if isinstance(axis, list):
+def as_in_c(axis: Axes) -> Axes:
+    """Return axes; raise TypeError for what those of NumPy's functions refuse that are in C."""
+    given: Any = axis
+    if not isinstance(axis, tuple) and np.iterable(axis) and np.ndim(given):
         raise TypeError(explain("axis", axis, "an integer or a tuple of them", "pass a tuple"))
-    return some_axes(no_bool(axis), ndim)
+    return no_bool(axis)
+
+
+def reduced_axes(axis: Axes, ndim: int) -> Ints:
+    """Return the axes of a reduction."""
+    return some_axes(as_in_c(axis), ndim)
 
 
 def index_view(view: View, key: Subscript) -> tuple[View, bool]:

@@ -617,6 +617,9 @@ def pinv(
            [0. , 0.5, 0. ]])
     """
     (x,) = operands(a)
+    if x.ndim < 2:
+        wrong = f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
+        raise np.linalg.LinAlgError(wrong)
     numpys: Any = np.linalg.pinv  # does not know our arrays
     numpys(np.empty((0,) * x.ndim, x.dtype), rcond, hermitian, rtol=rtol)  # checks
     given: Any = rcond if rcond is not None else rtol

@@ -32,6 +32,7 @@ from distnb.client.linalg.contraction_commands import (
 )
 from distnb.client.linalg.grid_products import Way, multiply_parts
 from distnb.client.linalg.matrix_commands import operands
+from distnb.client.math.ufuncs import add_facts
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
@@ -486,3 +487,12 @@ def _labelled(x: Array, stack: Ints, last: Ints) -> tuple[Array, Ints]:
         else:
             labels.append(d)
     return x, (*labels, *last)
+
+
+for _function, _ufunc in (
+    (matmul, np.matmul),
+    (matvec, np.matvec),
+    (vecdot, np.vecdot),
+    (vecmat, np.vecmat),
+):
+    add_facts(_function, _ufunc)

@@ -49,7 +49,7 @@ def _first_array(*inputs: Any) -> tuple[Any, ...]:
 
 
 def _make_elementwise(row: table.Elementwise) -> _Function:
-    ufunc = isinstance(row.run, np.ufunc) and row.nout == 1
+    ufunc, most = isinstance(row.run, np.ufunc) and row.nout == 1, row.nin + row.nout
 
     def function(*inputs: Any, **options: Any) -> Any:
         if ufunc and len(options) == 1 and "out" in options:
@@ -62,8 +62,8 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
                 found = of_scalars(row.run, row.nin, inputs)
             if found is not None:
                 return found
-        if len(inputs) > row.nin:  # as in NumPy, outputs may be given by position
-            options["out"] = tuple(inputs[row.nin :])
+        if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
+            options["out"] = (*inputs[row.nin :], *(None,) * (most - len(inputs)))
             inputs = inputs[: row.nin]
         if len(inputs) != row.nin:
             raise TypeError(
@@ -97,9 +97,14 @@ def _signature(nin: int) -> inspect.Signature:
 
 
 def _add_methods(function: Any, ufunc: np.ufunc) -> None:
-    """Give a function what its ufunc has: methods, and the number of operands."""
+    """Give a function what its ufunc has: methods and facts."""
     for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
         setattr(function, name, _method(ufunc, name))
+    add_facts(function, ufunc)
+
+
+def add_facts(function: Any, ufunc: np.ufunc) -> None:
+    """Tell of a function what its ufunc tells: the number of operands, its loops and more."""
     for name in ("nin", "nout", "nargs", "identity", "signature", "resolve_dtypes"):
         setattr(function, name, getattr(ufunc, name))
     function.types = [loop for loop in ufunc.types if not _FOREIGN & {*loop}]

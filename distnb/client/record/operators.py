@@ -18,7 +18,7 @@ from distnb.client.record.operations import done, elementwise, simple
 from distnb.common.config import config
 from distnb.ops.scalars import NUMBERS
 
-__all__ = ["arithmetic", "power_arithmetic", "unary"]
+__all__ = ["EQUALITY", "arithmetic", "equality", "odd", "power_arithmetic", "unary"]
 
 
 class Arithmetic(NamedTuple):
@@ -120,7 +120,7 @@ def _shorter(x: Array, exponent: Any) -> np.ufunc | None:
 
 def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
     """Do what an operator does the first time, and with operands of all kinds."""
-    if isinstance(y, Array | np.number | np.bool_) or type(y) in NUMBERS:
+    if type(y) in NUMBERS or (isinstance(y, Array | np.number | np.bool_) and not odd(y)):
         inputs, out = (y, x) if swap else (x, y), x if into else None
         found = simple(ufunc.__name__, inputs, out)
         return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
@@ -133,23 +133,42 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
     try:
         return ufunc(y, x) if swap else ufunc(x, y)
     except TypeError:
-        if ufunc not in _EQUALITY or not _odd(y):
+        if ufunc not in EQUALITY or np.asarray(y).dtype.kind in _NUMERIC:
             raise
-    return _compared(_EQUALITY[ufunc], x, y)
+    return _compared(EQUALITY[ufunc], x, y)
 
 
-#: What compares elements with text and objects, for which NumPy's ufuncs have no loops.
-_EQUALITY = {np.equal: operator.eq, np.not_equal: operator.ne}
+#: What compares elements with text, dates and objects.
+EQUALITY: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.equal: operator.eq,
+    np.not_equal: operator.ne,
+}
+_NUMERIC = "biufc"
 
 
-def _odd(y: object) -> bool:
-    """Tell whether something is other than numbers."""
-    return np.asarray(y).dtype.kind not in "biufc"
+def odd(x: object) -> bool:
+    """Tell whether something is NumPy's, and other than numbers."""
+    return isinstance(x, np.ndarray | np.generic) and x.dtype.kind not in _NUMERIC
 
 
-def _compared(run: Callable[[Any, Any], Any], x: Array, y: object) -> Any:
-    """Compare elements with what is other than numbers; for objects they are read."""
-    if np.asarray(y).dtype.kind == "O":
+def equality(ufunc: np.ufunc, x: ArrayLike, y: ArrayLike) -> Any:
+    """Compare elements with what is :func:`odd`, where NumPy asks for it.
+
+    NumPy's ufuncs have no loops for text, and raise an error of which its operators make an answer.
+    """
+    pair: tuple[Any, ...] = (y, x) if odd(x) else (x, y)
+    if pair[1].dtype.kind in _COMPARED:
+        return _compared(EQUALITY[ufunc], *pair)
+    return ufunc(*[np.empty(0, x.dtype) for x in pair])
+
+
+#: Kinds of dtype that NumPy compares with numbers: objects and times.
+_COMPARED = "OmM"
+
+
+def _compared(run: Callable[[Any, Any], Any], x: Array, y: ArrayLike) -> Any:
+    """Compare elements with what is other than numbers; for objects and times they are read."""
+    if np.asarray(y).dtype.kind in _COMPARED:
         return array_of(x.session, np.asarray(run(x.__array__(), y)))
     other = run is operator.ne
     op = "logical_or" if other else "logical_and"

@@ -15,7 +15,7 @@ from distnb.client.handle import host_arrays
 from distnb.client.handle.arguments import Axes, Number, kept, truly
 from distnb.client.handle.array import Array, as_result, create, fresh, hosted, is_whole, numeric
 from distnb.client.handle.conversion import array_of
-from distnb.client.handle.indexing import reduced_axes, some_axes
+from distnb.client.handle.indexing import as_in_c, some_axes
 from distnb.client.handle.promised_layouts import reduced
 from distnb.client.handle.reach import admitted, is_mine
 from distnb.client.handle.small_steps import done, made_of
@@ -60,8 +60,8 @@ def reduce(
     result. Sent are the partial results, up and down a binomial tree.
     """
     keepdims = (truly if op in _POSITIONS else kept)(keepdims)
-    if type(axis) is list:
-        reduced_axes(axis, x.ndim)  # which refuses it
+    if type(axis) not in _PLAIN:
+        as_in_c(axis)
     if type(x) is not Array.made:  # a scalar, that was a result
         x = hosted(need(None) if out is None else out.session, np.asarray(x))
     if initial is None:

@@ -59,6 +59,9 @@ def bincount(
         x = np.empty(0, np.intp)  # NumPy counts nothing of any kind
     given = [a for a in (x, weights) if isinstance(a, Array)]
     if not given:
+        if isinstance(x, list | tuple):
+            np.bincount(x)  # NumPy casts lists, and warns, but no arrays
+            x = np.asarray(x).astype(np.intp)
         x = asarray(x)
         given = [x]
     session = given[0].session

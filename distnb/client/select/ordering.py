@@ -157,7 +157,8 @@ def lexsort(keys: Any, axis: Any = -1) -> Array:
     found = next((k for k in given if isinstance(k, Array)), None)
     arrays = [asarray(k, session=None if found is None else found.session) for k in given]
     if all_here(arrays, arrays[0].session):
-        return array_of(arrays[0].session, np.lexsort([plain(x) for x in arrays], axis))
+        order = np.lexsort([plain(x) for x in arrays], axis)
+        return array_of(arrays[0].session, np.asarray(order))
     if any(x.shape != arrays[0].shape for x in arrays):
         raise ValueError("all keys need to be the same shape")
     there = [as_dist(x, arrays[0].session, x) for x in arrays]
@@ -263,7 +264,10 @@ def _check_partition(
         d = one_axis(axis, x.ndim)
     np.partition(np.empty(1, x.dtype), 0, -1, kind, order)
     n = x.shape[d]
-    for k in kth if isinstance(kth, tuple | list) else np.ravel(kth):
+    places = kth if isinstance(kth, tuple | list) else np.ravel(kth)
+    if any(isinstance(k, bool | np.bool_) for k in places):
+        raise ValueError("Booleans unacceptable as partition index")
+    for k in places:
         if not -n <= operator.index(k) < n and x.size:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
     return x, d

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import prod
 from typing import Any, NamedTuple, SupportsIndex, cast
 
@@ -341,6 +341,12 @@ class Flat:
                 explain("flat", f"{x.ndim} axes", f"at most {_MOST_FLAT}", "use .ravel()")
             )
         self.base = x
+        self._reset()
+
+    def _reset(self) -> None:
+        """Begin again: the next element is the first one."""
+        self.index = 0
+        self._left: Iterator[Any] | None = None
 
     def __delitem__(self, key: object) -> None:
         raise TypeError("Cannot delete iterator elements")
@@ -349,8 +355,24 @@ class Flat:
         return self.base.size
 
     def __iter__(self) -> Iterator[Any]:
-        """Read the elements, which obeys the gather budget."""
-        return iter(self.base.__array__().flat)
+        return self
+
+    def __next__(self) -> Any:
+        """Read the element whose turn it is, as it is now; many are fetched at a time."""
+        if self._left is None:
+            self._left = _one_by_one(self.base)
+        found = next(self._left)
+        self.index += 1
+        return found
+
+    @property
+    def coords(self) -> Ints:
+        """The index of the element whose turn it is."""
+        return tuple(map(int, np.unravel_index(self.index, self.base.shape)))
+
+    def copy(self) -> Array:
+        """Return a copy of the elements along one axis."""
+        return flatten(self.base)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """Return the elements as a NumPy array; obeys the gather budget."""
@@ -358,11 +380,13 @@ class Flat:
         return found if dtype is None else found.astype(dtype)
 
     def __getitem__(self, key: Any) -> Array:
+        self._reset()
         key = _flat_key(key, len(self))
         return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key].copy()
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         """Assign; as in NumPy, too few values are repeated."""
+        self._reset()
         x, key = self.base, _flat_key(key, len(self))
         if not isinstance(value, Array | np.ndarray | np.generic):
             value = np.asarray(value, x.dtype)  # numbers that it cannot hold are refused
@@ -380,6 +404,13 @@ class Flat:
         if not -n <= i < n:
             raise IndexError(f"index {i} is out of bounds for size {n}")
         return tuple(int(k) for k in np.unravel_index(i % n, self.base.shape))
+
+
+def _one_by_one(x: Array) -> Iterator[Any]:
+    """Read elements in C order: all along one axis if that is a view, else row after row."""
+    if not x.ndim or x.dview.is_whole(x.dbase.shape):
+        return iter(ravel(x))
+    return chain.from_iterable(x[index] for index in np.ndindex(x.shape[:-1]))
 
 
 def _flat_key(key: object, n: int) -> Any:

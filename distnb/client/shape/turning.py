@@ -17,6 +17,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import ravel, reshape
 from distnb.client.shape.viewing import flip
+from distnb.common.errors import explain
 
 __all__: list[str] = []
 
@@ -58,6 +59,8 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     for by, d in pairs:
         shifts[one_axis(d, x.ndim)] += int(by)
+    if not x.ndim:  # NumPy raises ValueError, too
+        raise ValueError(explain("array to roll", "no axes", "one at least", "leave out axis="))
     here = like(x, np.roll, tuple(shifts), tuple(range(x.ndim)))
     if here is not None:
         return here
@@ -212,9 +215,10 @@ def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> Array:
         raise ValueError("Axes must be different.")
     if not (-x.ndim <= i < x.ndim and -x.ndim <= j < x.ndim):
         raise ValueError(f"Axes={axes} out of range for array of ndim={x.ndim}.")
+    k = k % 4 if k % 4 in (0, 1, 2) else 3  # as NumPy, which takes a fraction for the latter
     turned = x.swapaxes(i, j) if k % 2 else x
     # After a quarter turn, what was along `j` runs backwards along `i`; after three, along `j`.
     for d, times in ((i, (1, 2)), (j, (2, 3))):
-        if k % 4 in times:
+        if k in times:
             turned = flip(turned, d)
     return turned

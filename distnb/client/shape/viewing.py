@@ -51,7 +51,7 @@ def transpose(a: ArrayLike, axes: Axes = None) -> Array:
     return asarray(a).transpose(axes)
 
 
-def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> Array:
+def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex] | None = None) -> Array:
     """Return a view with its axes in another order, as the array API standard has it.
 
     Elements stay where they are, and nothing is sent: each engine holds a transposed part.
@@ -60,8 +60,8 @@ def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> Array:
     ----------
     a : array_like
         The elements.
-    axes : sequence of int
-        The axes in their new order.
+    axes : sequence of int, optional
+        The axes in their new order; by default the last one comes first.
 
     Returns
     -------
@@ -314,7 +314,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
 
 
 @stands_for(np.shares_memory, np.may_share_memory)
-def shares_memory(a: ArrayLike, b: ArrayLike) -> bool:
+def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bool:
     """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``.
 
     The notebook knows it of the views: nothing is sent.
@@ -323,6 +323,8 @@ def shares_memory(a: ArrayLike, b: ArrayLike) -> bool:
     ----------
     a, b : array_like
         The arrays; what is no DistArray shares nothing.
+    max_work : int, optional
+        Changes nothing: it is always found out.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -419,6 +420,9 @@ def polyfit(
     c = c / (scale if c.ndim == 1 else scale[:, None])
     if full:
         return c, rest, rank, s, rcond
+    if rank != order:
+        said = "Polyfit may be poorly conditioned"
+        warnings.warn(said, np.exceptions.RankWarning, stacklevel=2)
     if not cov:
         return c
     return c, _uncertainty(left / scale, scale, rest, at.shape[0] - order, cov, values.ndim)

@@ -26,7 +26,7 @@ _NONE = np._NoValue
 
 def _options(**options: Any) -> dict[str, Any]:
     """Return the options that were given."""
-    return {k: v for k, v in options.items() if v is not _NONE and v is not None}
+    return {k: v for k, v in options.items() if v is not _NONE}
 
 
 def _filled(x: Array, value: complex) -> Array:
@@ -257,7 +257,7 @@ def _position(
 ) -> Array:
     """Return positions of extremes, with a number in place of NaN that is none."""
     x = asarray(a)
-    found = at_once(numpys, x, axis, **_options(keepdims=keepdims))
+    found = at_once(numpys, x, axis, keepdims=truly(keepdims))
     if found is None:
         if x.dtype.kind in "fc" and bool(elementwise("isnan", x).all(axis).any()):
             raise ValueError("All-NaN slice encountered")

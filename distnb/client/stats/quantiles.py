@@ -186,7 +186,7 @@ def _quantile(
     function, x = getattr(np, name), asarray(a)
     q = q.__array__() if isinstance(q, Array) else q
     keep = truly(keepdims)
-    options = {"axis": tuple(axis) if isinstance(axis, list) else axis, "keepdims": keep}
+    options = {"axis": axis, "keepdims": keep}
     if not x.size or all_here((x, weights), x.session):
         options["weights"] = None if weights is None else plain(weights)
         known = x.to_numpy() if x.here is None else x.here
@@ -447,7 +447,6 @@ def _median(
     name: str, a: ArrayLike, axis: Axes, out: Array | None, keepdims: bool | NoValue
 ) -> Array:
     x, keep = asarray(a), truly(keepdims)
-    axis = tuple(axis) if isinstance(axis, list) else axis
     if x.here is not None or not x.size:
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, getattr(np, name), known, axis, keepdims=keep)

@@ -163,7 +163,7 @@ def _none_differ(x: Array, n: int, wanted: tuple[bool, bool, bool]) -> list[Arra
     ]
 
 
-class UniqueAll(NamedTuple):
+class UniqueAllResult(NamedTuple):
     """What ``unique_all`` returns."""
 
     values: Any
@@ -172,14 +172,14 @@ class UniqueAll(NamedTuple):
     counts: Any
 
 
-class UniqueCounts(NamedTuple):
+class UniqueCountsResult(NamedTuple):
     """What ``unique_counts`` returns."""
 
     values: Any
     counts: Any
 
 
-class UniqueInverse(NamedTuple):
+class UniqueInverseResult(NamedTuple):
     """What ``unique_inverse`` returns."""
 
     values: Any
@@ -187,7 +187,7 @@ class UniqueInverse(NamedTuple):
 
 
 @stands_for(np.unique_all, small="home")
-def unique_all(x: ArrayLike, /) -> UniqueAll:
+def unique_all(x: ArrayLike, /) -> UniqueAllResult:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct.
 
     Layout and messages are those of :func:`unique`.
@@ -210,11 +210,11 @@ def unique_all(x: ArrayLike, /) -> UniqueAll:
     ...     found.indices.to_numpy(), found.inverse_indices.to_numpy()
     (array([1, 0]), array([1, 0, 1]))
     """
-    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
 
 @stands_for(np.unique_counts, small="home")
-def unique_counts(x: ArrayLike, /) -> UniqueCounts:
+def unique_counts(x: ArrayLike, /) -> UniqueCountsResult:
     """Return distinct elements and how many there are of each; each NaN is distinct.
 
     Layout and messages are those of :func:`unique`.
@@ -237,11 +237,11 @@ def unique_counts(x: ArrayLike, /) -> UniqueCounts:
     ...     found.values.to_numpy(), found.counts.to_numpy()
     (array([1, 3]), array([1, 2]))
     """
-    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 @stands_for(np.unique_inverse, small="home")
-def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
+def unique_inverse(x: ArrayLike, /) -> UniqueInverseResult:
     """Return distinct elements, and which one each element is; each NaN is distinct.
 
     Layout and messages are those of :func:`unique`.
@@ -264,7 +264,7 @@ def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
     ...     found.values.to_numpy(), found.inverse_indices.to_numpy()
     (array([1, 3]), array([1, 0, 1]))
     """
-    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
 @stands_for(np.unique_values, small="home")
