@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.ops.philox import DISTRIBUTIONS, TILE, words_of
+from distnb.ops.philox import DISTRIBUTIONS, TILE, rows_of, streams_of
 
 __all__ = ["FEW", "Ahead"]
 
@@ -21,7 +21,7 @@ FEW = TILE // 4
 
 
 class _Block(NamedTuple):
-    """Words of some streams: two rows, a stream in each, as many indices of each as ``width``."""
+    """Words of some streams: one row or two, all streams in each, and of each so many indices."""
 
     seed: int
     first: int
@@ -47,41 +47,37 @@ class Ahead:
     """
 
     def __init__(self) -> None:
-        self._block = _Block(0, 0, 0, 0, np.empty((2, 0, 0), np.uint64))
+        self._block = _Block(0, 0, 0, 0, np.empty((1, 0, 0), np.uint64))
 
     def fill(
         self, kind: str, seed: int, stream: int, args: tuple[Any, ...], out: np.ndarray
     ) -> None:
         """Fill a contiguous array of one axis, as ``philox.fill``."""
-        block, row = self._at(seed, stream, out.size)
-        DISTRIBUTIONS[kind](block.words[:, row, : out.size].copy(), out, *args)
+        block, at = self._at(seed, stream, out.size, rows_of(kind, args))
+        DISTRIBUTIONS[kind](block.words[:, at, : out.size].copy(), out, *args)
 
     def one(self, kind: str, seed: int, stream: int, args: tuple[Any, ...], dtype: Any) -> Any:
         """Return the one element of an array without axes, of a kind in :data:`_SINGLE`."""
-        block, row = self._at(seed, stream, 1)
+        block, at = self._at(seed, stream, 1, rows_of(kind, args))
         words = block.words
-        return dtype(_SINGLE[kind](words.item(0, row, 0), words.item(1, row, 0), *args))
+        second = words.item(1, at, 0) if len(words) > 1 else 0
+        return dtype(_SINGLE[kind](words.item(0, at, 0), second, *args))
 
-    def _at(self, seed: int, stream: int, size: int) -> tuple[_Block, int]:
+    def _at(self, seed: int, stream: int, size: int, rows: int) -> tuple[_Block, int]:
         """Return a block that has the words of a stream, and where."""
         block = self._block
-        row = stream - block.first
-        if seed == block.seed and size <= block.width and 0 <= row < block.streams:
-            return block, row
-        goes_on = seed == block.seed and 0 <= row <= block.streams
+        at = stream - block.first
+        enough = size <= block.width and rows <= len(block.words)
+        if seed == block.seed and enough and 0 <= at < block.streams:
+            return block, at
+        goes_on = seed == block.seed and 0 <= at <= block.streams
         width = max(size, block.width if goes_on else 1)
+        rows = max(rows, len(block.words) if goes_on else 1)
         count = min(2 * block.streams if goes_on and block.streams else 1, TILE // width)
-        self._block = block = _found(seed, stream, max(count, 1), width)
+        count = max(count, 1)
+        words = streams_of(width, seed, stream, count, rows)
+        self._block = block = _Block(seed, stream, count, width, words)
         return block, 0
-
-
-def _found(seed: int, first: int, count: int, width: int) -> _Block:
-    """Find the words of some streams."""
-    index = np.tile(np.arange(width, dtype=np.uint64), count)
-    streams = np.repeat(np.arange(first, first + count, dtype=np.uint64), width)
-    return _Block(
-        seed, first, count, width, words_of(index, seed, streams).reshape(2, count, width)
-    )
 
 
 # One element, as the functions of ``philox.DISTRIBUTIONS`` compute it, step by step

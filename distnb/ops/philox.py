@@ -2,9 +2,10 @@
 
 Engines agree on an array without talking: each computes the numbers of the indices it owns, and
 neither the layout nor the number of engines nor the order of the work changes one bit. The words
-are those of Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC
-2011), with the index in the low half of the counter, the stream in its high half, and the seed as
-the key.
+are those of Philox4x64-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC
+2011), with the index in the lowest word of the counter, the stream in the next one, and the seed
+as the key. NumPy has it, compiled: it gives the words of all indices from one on. Those of single
+indices far apart, or of many streams, are computed here, by NumPy's operations on arrays.
 
 Uniform numbers and integers need only integer arithmetic and IEEE's exactly rounded operations:
 they are the same everywhere. Normal and exponential numbers also take NumPy's log and cos, whose
@@ -14,6 +15,7 @@ alike in these it does not depend on where in an array a value lies (a test hold
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
@@ -36,19 +38,25 @@ __all__ = [
     "Runs",
     "fill",
     "multiply_high",
+    "rows_of",
     "runs_of",
+    "streams_of",
     "tiles",
     "words_of",
 ]
 
-#: Indices worked at once. Their six words of 64 bits fit in the second-level cache of a core.
+#: Indices worked at once. Their words and what is made of them fit in the caches of a core.
 TILE = 8192
 
 #: What to multiply by, and how the key is bumped from round to round (Salmon et al., table 2).
-_MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
-_BUMPS = 0x9E3779B9, 0xBB67AE85
+_MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
+_BUMPS = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 _ROUNDS = 10
-_LOW = 0xFFFFFFFF
+_LOW, _WORD = 0xFFFFFFFF, (1 << 64) - 1
+#: Words of a counter.
+_WORDS = 4
+#: Words that are found for each one that is asked for, at most: beyond it they are found singly.
+_WASTE = 40
 
 #: Starts of some runs, and their stops (or lengths).
 Batch = tuple[np.ndarray, np.ndarray]
@@ -89,15 +97,18 @@ def fill(
     >>> bool((part == whole[[8, 9, 3, 4]]).all())
     True
     """
-    distribution = DISTRIBUTIONS[kind]
-    scratch = np.empty((3, 2, min(TILE, out.size)), np.uint64)
+    distribution, rows = DISTRIBUTIONS[kind], rows_of(kind, args)
     at = 0
     for index in tiles(index_runs):
         tile = out[at : at + index.size]
         at += index.size
-        if tile.size == index.size:  # else the error below
-            words = _philox(index, seed, stream, scratch[..., : index.size])
-            distribution(words, tile, *args)
+        if tile.size != index.size:
+            continue  # the error below
+        if kind == "uniform" and tile.dtype == np.float64 and _is_run(index):
+            _numpys(seed, 0, stream, int(index[0])).random(out=tile)
+            _between(tile, *args)
+        else:
+            distribution(words_of(index, seed, stream, rows), tile, *args)
     if at != out.size:
         raise ValueError(
             explain("random numbers", f"{at} indices", out.size, "report this as a bug")
@@ -107,60 +118,101 @@ def fill(
 # Words
 
 
-def words_of(index: np.ndarray, seed: int, stream: int | np.ndarray) -> np.ndarray:
-    """Return the words w0 to w3 of each index, as rows ``w0 << 32 | w1`` and ``w2 << 32 | w3``.
-
-    Each index may have a stream of its own.
-
-    >>> [hex(w) for w in words_of(np.zeros(1, np.uint64), 0, 0)[:, 0].tolist()]
-    ['0x6627e8d5e169c58d', '0xbc57ac4c9b00dbd8']
-    """
-    return _philox(index, seed, stream, np.empty((3, 2, index.size), np.uint64))
-
-
-def _philox(
-    index: np.ndarray, seed: int, stream: int | np.ndarray, scratch: np.ndarray
+def words_of(
+    index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int = 2
 ) -> np.ndarray:
-    """Encrypt the counters; the result is a part of ``scratch``.
+    """Return so many words of 64 bits for each index, at most two: a row of first ones, and one of second.
 
-    A round takes words (c0, c1, c2, c3), with M0 and M1 the multipliers and (k0, k1) its key, to
-    (hi(M1*c2) ^ c1 ^ k0, lo(M1*c2), hi(M0*c0) ^ c3 ^ k1, lo(M0*c0)). Here ``even`` holds c0 and c2,
-    and ``odd`` c1 and c3 in its low halves; its high halves are left over from the products.
+    Each index may have a stream of its own. First words and second ones have different keys, so
+    what needs one word does not find the other.
+
+    >>> [hex(w) for w in words_of(np.array([0, 5], np.uint64), 0, 0)[0].tolist()]
+    ['0x2f4ba6408e4d89b', '0x471128b9e807f7dd']
     """
-    even, odd, product = scratch
-    np.bitwise_and(index, _LOW, out=even[0])
-    even[1] = stream & _LOW
-    np.right_shift(index, 32, out=odd[1])
-    odd[0] = stream >> 32 & _LOW
-    *rounds, (multipliers, key) = _schedule(seed)
-    for m, k in rounds:
-        np.multiply(even, m, out=product)
-        np.right_shift(product, 32, out=even)
-        np.bitwise_xor(even, odd, out=even)
-        np.bitwise_xor(even, k, out=even)
-        np.bitwise_and(even, _LOW, out=even)
-        odd, product = product[::-1], odd
-    # Each product of the last round is two words already, but for what is mixed into the upper.
-    np.multiply(even, multipliers, out=product)
-    np.bitwise_xor(odd, key, out=odd)
-    np.left_shift(odd, 32, out=odd)
-    return np.bitwise_xor(product, odd, out=product)
+    if isinstance(stream, np.ndarray):
+        return _singly(index, seed, stream, rows)
+    found = np.empty((rows, index.size), np.uint64)
+    if _is_run(index):
+        for row in range(rows):
+            found[row] = _words(seed, row, stream, int(index[0]), index.size)
+        return found
+    first = int(index.min()) if index.size else 0
+    span = int(index.max()) + 1 - first if index.size else 0
+    if span > _WASTE * index.size:
+        return _singly(index, seed, stream, rows)
+    for row in range(rows):
+        found[row] = _words(seed, row, stream, first, span)[index - np.uint64(first)]
+    return found
 
 
-@lru_cache(maxsize=64)
-def _schedule(seed: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Return the multipliers and keys of each round, for the two rows of words.
+def _is_run(index: np.ndarray) -> bool:
+    """Tell whether each index is the next one."""
+    ends = index.size > 0 and int(index[-1]) - int(index[0]) == index.size - 1
+    return ends and bool((index[1:] - index[:-1] == 1).all())
 
-    The words of a row are c0 before even rounds and c2 before odd ones, or the other way round.
+
+def streams_of(width: int, seed: int, first: int, count: int, rows: int) -> np.ndarray:
+    """Return words of the first indices of some streams: rows, streams, indices."""
+    if width < _WORDS:
+        index = np.tile(np.arange(width, dtype=np.uint64), count)
+        streams = np.repeat(np.arange(first, first + count, dtype=np.uint64), width)
+        return _singly(index, seed, streams, rows).reshape(rows, count, width)
+    found = np.empty((rows, count, width), np.uint64)
+    for row in range(rows):
+        for k in range(count):
+            found[row, k] = _words(seed, row, first + k, 0, width)
+    return found
+
+
+_THREADS = threading.local()
+
+
+def _words(seed: int, row: int, stream: int, start: int, n: int) -> np.ndarray:
+    """Return the words of indices from one on."""
+    found: np.ndarray = _numpys(seed, row, stream, start).bit_generator.random_raw(n)
+    return found
+
+
+def _numpys(seed: int, row: int, stream: int, start: int) -> np.random.Generator:
+    """Return NumPy's generator, which goes on at an index; each thread has its own."""
+    found: np.random.Generator | None = getattr(_THREADS, "generator", None)
+    if found is None:
+        found = _THREADS.generator = np.random.Generator(np.random.Philox(0))
+    block, over = divmod(start, _WORDS)
+    counter = np.array([block, stream, 0, 0], np.uint64)
+    found.bit_generator.state = {
+        "bit_generator": "Philox",
+        "state": {"counter": counter, "key": np.array([seed, row], np.uint64)},
+        "buffer": np.zeros(_WORDS, np.uint64),
+        "buffer_pos": _WORDS,  # it is empty
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    if over:
+        found.bit_generator.random_raw(over)
+    return found
+
+
+def _singly(index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int) -> np.ndarray:
+    """Return words of indices, each by itself: ten rounds, of which one takes (c0, c1, c2, c3),
+
+    with M0 and M1 the multipliers and (k0, k1) its key, to (hi(M1*c2) ^ c1 ^ k0, lo(M1*c2),
+    hi(M0*c0) ^ c3 ^ k1, lo(M0*c0)). NumPy's generator counts before it encrypts, hence the 1.
     """
-    words = seed & _LOW, seed >> 32 & _LOW
-    rounds = []
-    for r in range(_ROUNDS):
-        keys = [(k + r * bump) & _LOW for k, bump in zip(words, _BUMPS, strict=True)]
-        here = -1 if r % 2 else 1
-        pair = np.array(_MULTIPLIERS[::here], np.uint64), np.array(keys[::-here], np.uint64)
-        rounds.append((pair[0][:, None], pair[1][:, None]))
-    return tuple(rounds)
+    found = np.empty((rows, index.size), np.uint64)
+    which = (index % np.uint64(_WORDS)).astype(np.intp)
+    m0, m1 = (np.uint64(m) for m in _MULTIPLIERS)
+    for row in range(rows):
+        c0, c1 = index // np.uint64(_WORDS) + np.uint64(1), np.uint64(stream)
+        c2 = c3 = np.zeros(index.size, np.uint64)
+        for r in range(_ROUNDS):
+            k0, k1 = (
+                np.uint64(k + r * bump & _WORD) for k, bump in zip((seed, row), _BUMPS, strict=True)
+            )
+            high0, high1 = _multiply_high_64(c0, m0), _multiply_high_64(c2, m1)
+            c0, c1, c2, c3 = high1 ^ c1 ^ k0, c2 * m1, high0 ^ c3 ^ k1, c0 * m0
+        found[row] = np.choose(which, (c0, c1, c2, c3))
+    return found
 
 
 # Distributions: each may overwrite the words
@@ -171,10 +223,15 @@ def _uniform(words: np.ndarray, out: np.ndarray, low: float, high: float) -> Non
     u = _float_target(out)
     bits = min(53, np.finfo(out.dtype).nmant + 1)  # all that leave u below 1 in the dtype of out
     _unit(words[0], bits, out=u)
+    _between(u, low, high)
+    _deliver(u, out)
+
+
+def _between(u: np.ndarray, low: float, high: float) -> None:
+    """Bring fractions between two numbers."""
     if (low, high) != (0, 1):
         np.multiply(u, high - low, out=u)
         np.add(u, low, out=u)
-    _deliver(u, out)
 
 
 def _normal(words: np.ndarray, out: np.ndarray, loc: float, scale: float) -> None:
@@ -274,6 +331,13 @@ def _float_target(out: np.ndarray) -> np.ndarray:
 def _deliver(x: np.ndarray, out: np.ndarray) -> None:
     if x is not out:
         np.copyto(out, x, casting="same_kind")
+
+
+def rows_of(kind: str, args: tuple[Any, ...]) -> int:
+    """Return how many words an index needs."""
+    if kind == "integers":
+        return 1 + (int(args[1]) - int(args[0]) > 1 << 32)
+    return 1 + (kind == "normal")
 
 
 #: name -> function(words, out, *args) that fills ``out``, a contiguous tile, from the words of its

@@ -134,8 +134,8 @@ class Connection:
         """
         numbered = tuple([c for c in commands if type(c) is not Free])
         freed = tuple([h for c in commands if type(c) is Free for h in c.bases])
+        self.leaving = (self.batches + 1, numbered)  # before it counts: see Session.settled
         self.batches += 1
-        self.leaving = (self.batches, numbered)
         again = Again(placed or commands, buffers)
         at = perf_counter_ns()
         sent = Sent(at, self.batches, self.epoch, None, numbered, freed, errors, again)

@@ -52,7 +52,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
     ufunc, most = isinstance(row.run, np.ufunc) and row.nout == 1, row.nin + row.nout
 
     def function(*inputs: Any, **options: Any) -> Any:
-        if ufunc and len(options) == 1 and "out" in options:
+        if ufunc and len(options) == 1 and "out" in options and len(inputs) == row.nin:
             found = quick_out(row.run, inputs, options["out"])
             if found is not None:
                 return found

@@ -38,7 +38,8 @@ class Asked:
             commands = [make(slot) for make, slot in zip(makes, self._slots, strict=True)]
             session.record(*commands)
         #: The batch that they leave with, or left with.
-        self._batch = session.batches + (session.recorder.waiting > 0)
+        with session.recorder.lock:  # not while the idle timer sends them
+            self._batch = session.batches + (session.recorder.waiting > 0)
 
     def come(self, seconds: float) -> bool:
         """Wait for the values; tell whether engines are done with these commands."""

@@ -362,23 +362,25 @@ class Session:
                 self.connection.raise_error()
 
     def quiet(self) -> bool:
-        """Tell whether engines have done all that was recorded; waits for nothing."""
+        """Tell whether engines have done all that was recorded; does not wait for them."""
         connection = self.connection
-        if self.recorder.waiting or self.deferred.pending is not None or connection.dead:
-            return False
-        while connection.sent:
-            if not connection.done():
+        with self.recorder.lock:  # what the idle timer takes is neither waiting nor sent for a while
+            if self.recorder.waiting or self.deferred.pending is not None or connection.dead:
                 return False
-            self._collect_oldest()
-        return connection.ready
+            while connection.sent:
+                if not connection.done():
+                    return False
+                self._collect_oldest()
+            return connection.ready
 
     @property
     def settled(self) -> int:
         """The last batch whose replies have come, and with it those before."""
+        batches, leaving = self.connection.batches, self.connection.leaving  # in this order
         try:
             return self.connection.sent[0].number - 1
         except IndexError:
-            return self.connection.batches
+            return batches if leaving is None else leaving[0] - 1
 
     def _collect_oldest(self) -> None:
         """Wait for the oldest batch, if there is one."""

@@ -59,6 +59,7 @@ class Source:
         self._ahead = Ahead()
 
     def _next(self) -> int:
+        """Return the stream of an array, which no other thread gets."""
         self._stream += 1
         return self._stream - 1
 
@@ -72,13 +73,10 @@ class Source:
         if dist is None and grid is None and kind in philox.DISTRIBUTIONS:
             few = self._few(kind, args, None if size is None else shape, found)
             if few is not None:
-                self._stream += 1
                 return hosted(session, few) if type(few) is np.ndarray else few
         layout = layout_of_new(shape, found, session, dist, grid)
-        made = create(
-            session, shape, found, layout, ("random", kind, self._seed, self._stream, args)
-        )
-        self._stream += 1
+        how = ("random", kind, self._seed, self._next(), args)
+        made = create(session, shape, found, layout, how)
         return made if size is not None else number(made, _plain(kind))
 
     def _few(self, kind: str, args: tuple[Any, ...], shape: Ints | None, dtype: np.dtype) -> Any:
@@ -90,9 +88,9 @@ class Source:
             return None
         if shape is None:
             made = float if _plain(kind) else dtype.type
-            return self._ahead.one(kind, self._seed, self._stream, args, made)
+            return self._ahead.one(kind, self._seed, self._next(), args, made)
         out = np.empty(shape, dtype)
-        self._ahead.fill(kind, self._seed, self._stream, args, out.reshape(-1))
+        self._ahead.fill(kind, self._seed, self._next(), args, out.reshape(-1))
         return out
 
     def _sample(
@@ -134,10 +132,10 @@ class Source:
         hosts: list[Any] = [a.here if isinstance(a, Array) else a for a in given]
         args = tuple(np.array(np.broadcast_to(a, shape), of) for a in hosts)
         made = np.empty(shape, dtype)
+        stream = self._next()
         if made.size:
             whole = tuple(interval(0, n) for n in shape)
-            filling.fill_random(made, whole, shape, kind, self._seed, self._stream, args)
-        self._stream += 1
+            filling.fill_random(made, whole, shape, kind, self._seed, stream, args)
         return hosted(session, made)
 
     def _there(
@@ -159,11 +157,11 @@ class Source:
                 there = broadcast(as_dist(a, session), shape)
                 arrays.append(in_layout(there, layout, np.dtype(of)))
         out = create(session, shape, dtype, layout, ("empty",))
+        stream = self._next()
         if out.size:
             ins = tuple(a.operand for a in arrays)
-            how = (kind, self._seed, self._stream, tuple(args))
+            how = (kind, self._seed, stream, tuple(args))
             session.record(Collective("sample", (out.operand,), ins, how, session.site()))
-        self._stream += 1
         return out
 
 

@@ -16,7 +16,7 @@ from distnb.client.stats.random import Generator
 __all__ = ["RandomState"]
 
 #: What ``get_state`` names the way in which numbers follow from a seed.
-NAME = "Philox4x32-10"
+NAME = "Philox4x64-10"
 
 
 class RandomState(Generator):
@@ -109,7 +109,7 @@ class RandomState(Generator):
         --------
         >>> import distnb as dnb
         >>> with dnb.inprocess(2):
-        ...     dnb.random.set_state(("Philox4x32-10", 1, 0))
+        ...     dnb.random.set_state(("Philox4x64-10", 1, 0))
         ...     dnb.random.get_state()[1:]
         (1, 0)
         """

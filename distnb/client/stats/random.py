@@ -28,7 +28,7 @@ class Generator(Shuffler):
 
     The number at a global index depends on the seed, on how many arrays the generator has made
     before, and on the index: never on the number of engines, the layout or the timing. The words
-    are those of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
+    are those of Philox4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
     so the numbers are not those of NumPy's generators.
 
     Nothing is sent. The layout is the default, or ``dist=`` and ``grid=``. Parameters may be
