@@ -118,10 +118,8 @@ def fill(
 # Words
 
 
-def words_of(
-    index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int = 2
-) -> np.ndarray:
-    """Return so many words of 64 bits for each index, at most two: a row of first ones, and one of second.
+def words_of(index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int = 2) -> np.ndarray:
+    """Return one word of 64 bits for each index, or two: a row of first ones, and one of second.
 
     Each index may have a stream of its own. First words and second ones have different keys, so
     what needs one word does not find the other.
@@ -193,24 +191,35 @@ def _numpys(seed: int, row: int, stream: int, start: int) -> np.random.Generator
     return found
 
 
-def _singly(index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int) -> np.ndarray:
-    """Return words of indices, each by itself: ten rounds, of which one takes (c0, c1, c2, c3),
+@lru_cache(maxsize=64)
+def _keys(seed: int, row: int) -> np.ndarray:
+    """Return the two words of the key of each round."""
+    rounds = [
+        [k + r * bump & _WORD for k, bump in zip((seed, row), _BUMPS, strict=True)]
+        for r in range(_ROUNDS)
+    ]
+    return np.array(rounds, np.uint64)
 
-    with M0 and M1 the multipliers and (k0, k1) its key, to (hi(M1*c2) ^ c1 ^ k0, lo(M1*c2),
-    hi(M0*c0) ^ c3 ^ k1, lo(M0*c0)). NumPy's generator counts before it encrypts, hence the 1.
+
+def _singly(index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int) -> np.ndarray:
+    """Return words of indices, each by itself.
+
+    There are ten rounds. One takes (c0, c1, c2, c3), with M0 and M1 the multipliers and (k0, k1)
+    its key, to (hi(M1*c2) ^ c1 ^ k0, lo(M1*c2), hi(M0*c0) ^ c3 ^ k1, lo(M0*c0)). NumPy's generator
+    counts before it encrypts, hence the 1.
     """
     found = np.empty((rows, index.size), np.uint64)
     which = (index % np.uint64(_WORDS)).astype(np.intp)
-    m0, m1 = (np.uint64(m) for m in _MULTIPLIERS)
+    m0, m1 = np.array(_MULTIPLIERS, np.uint64)[:, None]
     for row in range(rows):
-        c0, c1 = index // np.uint64(_WORDS) + np.uint64(1), np.uint64(stream)
+        c0, c1 = (
+            index // np.uint64(_WORDS) + np.uint64(1),
+            np.broadcast_to(np.asarray(stream, np.uint64), index.shape),
+        )
         c2 = c3 = np.zeros(index.size, np.uint64)
-        for r in range(_ROUNDS):
-            k0, k1 = (
-                np.uint64(k + r * bump & _WORD) for k, bump in zip((seed, row), _BUMPS, strict=True)
-            )
+        for keys in _keys(seed, row):
             high0, high1 = _multiply_high_64(c0, m0), _multiply_high_64(c2, m1)
-            c0, c1, c2, c3 = high1 ^ c1 ^ k0, c2 * m1, high0 ^ c3 ^ k1, c0 * m0
+            c0, c1, c2, c3 = high1 ^ c1 ^ keys[0], c2 * m1, high0 ^ c3 ^ keys[1], c0 * m0
         found[row] = np.choose(which, (c0, c1, c2, c3))
     return found
 

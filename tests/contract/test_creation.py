@@ -421,8 +421,8 @@ def test_random_constants():
 
 
 CONSTANTS = {
-    "integers": [890, 671, 247, 757, 247, 160],
-    "random": ["0x1.c1c70490a0980p-6", "0x1.da9cda7f82528p-3", "0x1.f4d29d26a6e2ep-2"],
+    "integers": [303, 848, 156, 31, 900, 52],
+    "random": ["0x1.6eb5903476306p-2", "0x1.35eb7199c5068p-2", "0x1.a616678247547p-1"],
 }
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import operator
+import threading
 import warnings
 
 import numpy as np
@@ -371,3 +372,67 @@ def test_an_interrupt_leaves_no_warning_behind():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(a + a, np.full(3, 2.0))
+
+
+TOGETHER = {
+    "two looks": (lambda v, a, b: a * b),
+    "an array and a look": (lambda v, a, b: v[:4] + a[1]),
+    "a look and an array": (lambda v, a, b: a[0] + v[4:8]),
+    "into a look": (lambda v, a, b: np.add(v[:4], a[1], out=b[0])),
+    "into an array": (lambda v, a, b: np.add(a[1], 0.5, out=v[:4])),
+    "in place": (lambda v, a, b: v[:4].__iadd__(b[1])),
+}
+
+
+@pytest.mark.parametrize("know", [True, False])
+@pytest.mark.parametrize("name", TOGETHER)
+def test_a_family_leaves_together(name, know):
+    data = np.arange(12.0)
+    ours = [dnb.array(data, dist="block")]
+    numpys = [data.copy()]
+    for v in (ours, numpys):
+        v += [v[0].reshape(3, 4), v[0].reshape(3, 4)]
+    if know:
+        with setting(place="engines"):
+            for x in ours:
+                (x * 1).to_numpy()  # engines have each of them
+    with setting(place="notebook"):
+        for v, a, b in (ours, numpys):
+            v[0], a[1, 1], b[2, 3] = 100, 200, 300
+    with setting(place="engines"):
+        found, expected = TOGETHER[name](*ours), TOGETHER[name](*numpys)
+        same(found, expected)
+        for x, y in zip(ours, numpys, strict=True):
+            same(x, y)
+
+
+def test_what_is_just_leaving_is_not_done(session, monkeypatch):
+    """The idle timer sends while the notebook goes on: by itself it looks as if nothing waited."""
+    connection = session.connection
+    x = dnb.zeros(9, dist="block")
+    session.flush()
+    leaving, released = threading.Event(), threading.Event()
+    submit = connection._transport.submit
+
+    def slow(*args):
+        leaving.set()
+        assert released.wait(60)
+        return submit(*args)
+
+    with setting(place="engines"):
+        x += 1
+        monkeypatch.setattr(connection._transport, "submit", slow)
+        timer = threading.Thread(target=session.send)
+        timer.start()
+        assert leaving.wait(60)
+        assert session.settled < session.batches
+        found = []
+        asks = threading.Thread(target=lambda: found.append((session.quiet(), released.is_set())))
+        asks.start()
+        asks.join(0.05)
+        released.set()
+        timer.join(60)
+        asks.join(60)
+    assert found[0] != (True, False)
+    monkeypatch.undo()
+    same(x, np.ones(9))

@@ -176,7 +176,7 @@ def _bring_up(bases: Iterable[Base]) -> None:
 def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation by its template; return its result."""
     views, view, made, whole, *_ = template
-    if any([x.dbase.look is not None for x in (*inputs, out) if isinstance(x, Array)]):
+    if any(x.dbase.look is not None for x in (*inputs, out) if isinstance(x, Array)):
         _bring_up(x.dbase for x in (*inputs, out) if isinstance(x, Array))
     ins = tuple(
         [

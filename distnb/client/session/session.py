@@ -364,7 +364,7 @@ class Session:
     def quiet(self) -> bool:
         """Tell whether engines have done all that was recorded; does not wait for them."""
         connection = self.connection
-        with self.recorder.lock:  # what the idle timer takes is neither waiting nor sent for a while
+        with self.recorder.lock:  # what the idle timer takes neither waits nor is sent yet
             if self.recorder.waiting or self.deferred.pending is not None or connection.dead:
                 return False
             while connection.sent:

@@ -65,7 +65,7 @@ class Shuffler(Source):
         >>> with dnb.inprocess(2):
         ...     rng = dnb.random.default_rng(1)
         ...     rng.permutation(dnb.arange(6, dist="block")).to_numpy()
-        array([5, 2, 4, 1, 3, 0])
+        array([3, 5, 2, 0, 1, 4])
         """
         if isinstance(x, int | np.integer):
             return self._order(
@@ -94,7 +94,7 @@ class Shuffler(Source):
         ...     x = dnb.arange(6, dist="block")
         ...     dnb.random.default_rng(1).shuffle(x)
         ...     x.to_numpy()
-        array([5, 2, 4, 1, 3, 0])
+        array([3, 5, 2, 0, 1, 4])
         """
         if isinstance(x, Array):
             x[...] = self.permutation(x, axis)
@@ -134,8 +134,8 @@ class Shuffler(Source):
         >>> with dnb.inprocess(2):
         ...     x = dnb.array([[0, 1, 2], [3, 4, 5]], dist="block")
         ...     dnb.random.default_rng(1).permuted(x, axis=1).to_numpy()
-        array([[2, 1, 0],
-               [5, 4, 3]])
+        array([[2, 0, 1],
+               [3, 5, 4]])
         """
         a = x if isinstance(x, Array) else asarray(x)
         if axis is None:
@@ -203,7 +203,7 @@ class Shuffler(Source):
         >>> with dnb.inprocess(2):
         ...     rng = dnb.random.default_rng(1)
         ...     rng.choice(10, 4, replace=False, dist="block").to_numpy()
-        array([5, 9, 2, 4])
+        array([3, 5, 2, 9])
         """
         given, d = None, 0
         if isinstance(a, int | np.integer) or (isinstance(a, Array | np.ndarray) and not a.ndim):
@@ -307,8 +307,8 @@ class Shuffler(Source):
         >>> with dnb.inprocess(2):
         ...     rng = dnb.random.default_rng(1)
         ...     rng.multinomial(10, [0.5, 0.3, 0.2], size=2, dist="block").to_numpy()
-        array([[7, 3, 0],
-               [6, 3, 1]])
+        array([[4, 4, 2],
+               [7, 2, 1]])
         """
         chances = np.asarray(pvals, np.float64)
         if not isinstance(n, Array):
@@ -364,7 +364,7 @@ class Shuffler(Source):
         >>> with dnb.inprocess(2):
         ...     rng = dnb.random.default_rng(1)
         ...     rng.multivariate_hypergeometric([6, 4, 2], 5, size=2, dist="block").to_numpy()
-        array([[4, 1, 0],
+        array([[2, 2, 1],
                [3, 2, 0]])
         """
         numbers = np.asarray(colors)
