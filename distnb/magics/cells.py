@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakSet
 
 from distnb.client.lasting.checkpoints import repeat
-from distnb.client.lasting.kept_arrays import NOTEBOOKS, Names, list_arrays
+from distnb.client.lasting.kept_arrays import NOTEBOOKS, list_arrays
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
@@ -68,7 +68,6 @@ class Cells:
         try:
             if session.waits:  # not for an engine that stands still, in cells that need none
                 session.flush()
-            session.extensions[Names].note(self._arrays(session))
             list_arrays(session)
             self._repeat(session)
         except KeyboardInterrupt:

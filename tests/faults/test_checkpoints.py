@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.lasting import checkpoints, manifests
+from distnb.client.lasting import checkpoints, kept_arrays, manifests
 from distnb.client.lasting.checkpoints import Saved
 from tests.failures import support
 from tests.failures.support import planted, setting
@@ -426,3 +426,45 @@ def test_every_so_often(session, tmp_path, monkeypatch, capsys):
     with pytest.raises(TypeError, match="every: got"):
         dnb.checkpoint(tmp_path, every=True)
     assert not session.extensions[Saved].plans
+
+
+@pytest.fixture
+def notebook(session, monkeypatch):
+    """The variables of a notebook."""
+    variables = {}
+    mine = [lambda asked: [(n, x) for n, x in variables.items() if x.session is asked]]
+    monkeypatch.setattr(kept_arrays, "NOTEBOOKS", mine)
+    return variables
+
+
+def test_of_a_name_and_a_variable_the_later_one_is_saved(session, notebook, tmp_path):
+    def saved():
+        dnb.checkpoint(tmp_path)
+        return dnb.restore(tmp_path)["V"].to_numpy().max()
+
+    notebook["V"] = session["V"] = dnb.ones(9, dist="block")
+    assert saved() == 1
+    notebook["V"] = notebook["V"] + 1
+    assert saved() == 2
+    assert session["V"].max().item() == 1
+    session["V"] = notebook["V"] + 1
+    assert saved() == 3
+    notebook["V"] = notebook["V"] * 2
+    assert saved() == 4
+    assert [x.name for x in dnb.arrays()] == ["V"]
+    del notebook["V"]
+    assert saved() == 3
+
+
+def test_an_attached_name_is_dropped_when_its_variable_is_bound_anew(session, notebook, tmp_path):
+    names = session.extensions[kept_arrays.Names]
+    for name in "ab":
+        session.named[name] = dnb.ones(9, dist="block")
+    names.attached = {"a", "b"}
+    dnb.arrays()
+    notebook["a"] = session["a"]
+    dnb.arrays()
+    notebook["a"], notebook["b"] = session["a"] + 1, session["b"] + 1
+    dnb.checkpoint(tmp_path)
+    assert [x.to_numpy().max() for x in dnb.restore(tmp_path).values()] == [2, 2]
+    assert list(session.named) == ["b"]  # no variable had that one
