@@ -428,6 +428,71 @@ def test_every_so_often(session, tmp_path, monkeypatch, capsys):
     assert not session.extensions[Saved].plans
 
 
+@pytest.mark.parametrize("how", ["missing", "cut", "changed", "replaced"])
+@pytest.mark.parametrize("restored", [False, True])
+def test_a_file_that_is_not_as_it_was_is_written_anew(session, tmp_path, how, restored):
+    with setting(place="engines", cutoff=0):
+        session["x"] = dnb.asarray(numbers(20, 30), dist="block") * 1
+        dnb.checkpoint(tmp_path)
+        if restored:
+            session["x"] = dnb.restore(tmp_path)["x"]
+        path = tmp_path / file_of(tmp_path, "x")
+        text = path.read_bytes()
+        if how == "missing":
+            path.unlink()
+        elif how == "cut":
+            os.truncate(path, len(text) - 3)
+        elif how == "changed":
+            path.write_bytes(text[:-1] + bytes([text[-1] ^ 4]))
+            os.utime(path, ns=(0, 0))
+        else:
+            other = tmp_path / "other"
+            other.write_bytes(text[:-1] + bytes([text[-1] ^ 4]))
+            os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+            other.replace(path)
+        dnb.checkpoint(tmp_path)
+        same(dnb.restore(tmp_path)["x"], numbers(20, 30))
+
+
+def test_what_px_code_was_shown_is_saved_each_time(session, tmp_path):
+    with setting(place="engines", cutoff=0):
+        x = session["x"] = dnb.asarray(numbers(20, 30), dist="block") * 1
+        dnb.checkpoint(tmp_path)
+        session.bind([("x", x.operand)])
+        for _ in range(2):
+            before = file_of(tmp_path, "x")
+            dnb.checkpoint(tmp_path)
+            assert file_of(tmp_path, "x") != before
+
+
+def test_files_of_others_stay(session, tmp_path, monkeypatch):
+    def full(*given):
+        raise OSError(28, "No space left on device")
+
+    session["x"] = dnb.ones(3)
+    dnb.checkpoint(tmp_path)
+    mine = tmp_path / "result-0123456789ab.npy"
+    mine.write_bytes(b"mine")
+    dnb.checkpoint(tmp_path)
+    assert mine.exists()
+    (tmp_path / "manifest.json").unlink()
+    before = files(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "write_manifest", full)
+        with pytest.raises(OSError, match="No space"):
+            dnb.checkpoint(tmp_path)
+    assert files(tmp_path) == before
+    assert len(before) == 2
+
+
+def test_long_names_of_all_kinds_of_characters(session, tmp_path):
+    names = ["\U00020000" * 80, "é" * 200, "x" * 300, "a/b", ""]
+    for name in names:
+        session[name] = dnb.ones(3)
+    dnb.checkpoint(tmp_path)
+    assert list(dnb.restore(tmp_path)) == names
+
+
 @pytest.fixture
 def notebook(session, monkeypatch):
     """The variables of a notebook."""

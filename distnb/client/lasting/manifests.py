@@ -13,6 +13,7 @@ import json
 import os
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,19 +30,21 @@ __all__ = [
     "Manifest",
     "Named",
     "drop_others",
+    "file_stamp",
     "folder_of",
     "lock",
     "new_file",
     "read_manifest",
+    "unlock",
     "write_manifest",
 ]
 
 #: The version of the format; a reader refuses others.
 VERSION = 1
 MANIFEST, LOCK = "manifest.json", "checkpoint.lock"
-_FILE = re.compile(r"\w*-[0-9a-f]{12}\.npy")
-#: The longest name of a file has so many of a name's characters.
-_LONGEST = 60
+_FILE = re.compile(r"distnb-\w*-[0-9a-f]{12}\.npy")
+#: The longest name of a file has so many of the bytes of an array's name.
+_LONGEST = 120
 _KIND_OF = {kind: name for name, kind in KINDS.items()}
 
 
@@ -206,6 +209,14 @@ def _prepare(folder: str) -> None:
     os.close(os.open(os.path.join(folder, LOCK), os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o666))
 
 
+def unlock(fd: int) -> None:
+    """Let others in, also while a forked child has the descriptor, too."""
+    if fd >= 0:
+        with contextlib.suppress(OSError):  # not all file systems lock
+            fcntl.flock(fd, fcntl.LOCK_UN)
+        os.close(fd)
+
+
 def _hold(fd: int, folder: str, write: bool) -> None:
     try:
         fcntl.flock(fd, (fcntl.LOCK_EX if write else fcntl.LOCK_SH) | fcntl.LOCK_NB)
@@ -234,6 +245,15 @@ def read_manifest(folder: str) -> Manifest:
         ) from None
 
 
+def file_stamp(folder: str, name: str) -> Ints:
+    """Return what changes when a file is written, cut or replaced; nothing if there is none."""
+    try:
+        found = os.stat(os.path.join(folder, name))
+    except OSError:
+        return ()
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
 def write_manifest(folder: str, manifest: Manifest) -> None:
     """Let a manifest take the place of the one before; what it names is on the disk before."""
     path = os.path.join(folder, MANIFEST)
@@ -250,25 +270,32 @@ def write_manifest(folder: str, manifest: Manifest) -> None:
 
 def new_file(folder: str, name: str, head: bytes, length: int) -> str:
     """Make a file for an array that has a name, as long as it is to be; return its name."""
-    stem = re.sub(r"\W", "_", name)[:_LONGEST]
-    found = f"{stem}-{os.urandom(6).hex()}.npy"
+    stem = re.sub(r"\W", "_", name).encode()[:_LONGEST].decode(errors="ignore")
+    found = f"distnb-{stem}-{os.urandom(6).hex()}.npy"
     path = os.path.join(folder, found)
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     try:
         os.write(fd, head)
         os.ftruncate(fd, length)
+    except BaseException:
+        os.unlink(path)
+        raise
     finally:
         os.close(fd)
     return found
 
 
-def drop_others(folder: str) -> None:
-    """Remove files of arrays that the manifest of a folder does not name."""
+def drop_others(folder: str, made: Iterable[str] | None = None) -> None:
+    """Remove files of arrays that the manifest of a folder does not name.
+
+    Of those that were ``made``; by default all that have names such as only checkpoints give.
+    """
     try:
-        named = read_manifest(folder).files if MANIFEST in os.listdir(folder) else {}
+        there = os.listdir(folder)
+        named = read_manifest(folder).files if MANIFEST in there else {}
     except (OSError, ValueError):  # then nobody knows
         return
-    for name in os.listdir(folder):
+    for name in there if made is None else made:
         if _FILE.fullmatch(name) and name not in named:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(folder, name))
