@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -228,6 +229,103 @@ def test_manifests_that_are_none(there):
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"no manifest\.json in it"):
         dnb.restore(there)
+
+
+def forged(folder, change):
+    """Change a manifest, with a checksum that holds."""
+    path = folder / "manifest.json"
+    told = json.loads(path.read_text())
+    body = {k: v for k, v in told.items() if k not in ("distnb checkpoint", "crc32")}
+    change(body)
+    check = zlib.crc32(json.dumps(body, sort_keys=True).encode())
+    path.write_text(json.dumps({"distnb checkpoint": 1, "crc32": check, **body}))
+
+
+def renamed(body):
+    """Name a file outside of the folder."""
+    old = body["arrays"]["large"]["file"]
+    body["arrays"]["large"]["file"] = f"../{old}"
+    body["files"][f"../{old}"] = body["files"].pop(old)
+
+
+SOME = ([0, 0, 1], [1, 0, 1])
+FORGED = [
+    ("file", {"parts": []}),
+    ("file", {"parts": [[-8, 0], [480008, 0]]}),
+    ("file", {"parts": "abc"}),
+    ("file", {"dtype": "|O"}),
+    ("file", {"dtype": "xyz"}),
+    ("file", {"dtype": None}),
+    ("file", {"shape": [-200, -300]}),
+    ("file", {"shape": [10**12, 10**12]}),
+    ("file", {"shape": 5}),
+    ("layout", {"axes": [["whole"]]}),
+    ("layout", {"axes": [["zzz"], ["zzz"]]}),
+    ("layout", {"axes": [["irregular", [0, 5, 10**6]], ["*"]]}),
+    ("layout", {"dims": [7, 8]}),
+    ("layout", {"dims": [0, 0]}),
+    ("layout", {"grid": [0, [10**7], [1]]}),
+    ("layout", {"grid": [5, [2], [1]]}),
+    ("layout", {"grid": [0, [2], [0]]}),
+    ("layout", {"grid": [0.0, [2], [1]]}),
+    ("view", [[1000, 1000], SOME, []]),
+    ("view", [[200, 300], ([0, -5000, 1], [1, 0, 1]), []]),
+    ("view", [[-3, 300], SOME, []]),
+    ("view", [[200, 300], ([9, 0, 1], [1, 0, 1]), []]),
+    ("view", [[300], [[1, 0, 1]], [[0, 10**9]]]),
+    ("view", [[200, 300], ([0, 0, 10**6], [1, 0, 1]), []]),
+    ("view", [[200.0, 300], SOME, []]),
+    ("view", [[200, 300], [], []]),
+    ("view", [[200, 200], ([0, 0, 1], [0, 0, 1]), []]),
+    ("view", [[10**12, 10**12], ([-1, 0, 0], [-1, 0, 0]), [[0, 0], [1, 0]]]),
+    ("array", {"file": "nope.npy"}),
+    ("array", {"writeable": "no"}),
+    ("body", {"engines": 0}),
+    ("body", {"engines": "2"}),
+    ("body", {"files": None}),
+    ("body", {"arrays": []}),
+]
+
+
+@pytest.mark.parametrize(("where", "what"), FORGED, ids=str)
+def test_manifests_that_cannot_be(there, where, what):
+    def change(body):
+        array = body["arrays"]["large"]
+        file = body["files"][array["file"]]
+        places = {"body": body, "array": array, "file": file, "layout": file["layout"]}
+        if where == "view":
+            array["view"] = what
+        else:
+            places[where].update(what)
+
+    forged(there, lambda body: None)
+    assert dnb.restore(there).keys() == {"large", "small"}
+    forged(there, change)
+    with pytest.raises(ValueError, match=r"manifest\.json: got what cannot be"):
+        dnb.restore(there)
+
+
+def test_files_that_a_checkpoint_does_not_have(there):
+    path = there / file_of(there, "large")
+    shutil.copy(path, there.parent)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="no regular file"):
+        dnb.restore(there)
+    forged(there, renamed)
+    with pytest.raises(ValueError, match="got what cannot be"):
+        dnb.restore(there)
+    (there / "manifest.json").unlink()
+    os.mkfifo(there / "manifest.json")
+    with pytest.raises(ValueError, match="no regular file"):
+        dnb.restore(there)
+
+
+def test_what_repeats_elements_is_read_only(there):
+    view = [[200, 300], ([-1, 0, 0], [1, 0, 1]), [[0, 0]]]
+    forged(there, lambda body: body["arrays"]["large"].update(view=view))
+    with pytest.raises(ValueError, match="read-only"):
+        dnb.restore(there)["large"][0] = 1
 
 
 def test_folders_that_are_none(session, tmp_path):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.files.reading import Source, fill_from, once, read_here
-from distnb.client.files.writing import told
+from distnb.client.files.writing import is_stream, told
 from distnb.client.handle.array import create, hosted
 from distnb.client.lasting.checkpoints import Saved
 from distnb.client.lasting.manifests import (
@@ -144,6 +144,8 @@ def _read(session: Session, folder: str, file: str, manifest: Manifest) -> Any:
 
 def _described(path: str, entry: Entry) -> Stored:
     """Return what is in a file, if that is what the manifest says."""
+    if is_stream(path):  # which may never end
+        raise _damaged(path, "no regular file")
     try:
         stored, _ = npy.describe(path)
     except FileNotFoundError:
