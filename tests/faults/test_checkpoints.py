@@ -1,5 +1,6 @@
 """Checkpoints: what was saved is there again, bit for bit, or it is told what is wrong with it."""
 
+import errno
 import json
 import os
 import shutil
@@ -386,8 +387,9 @@ def test_a_full_disk_leaves_the_one_before(tiny, cutoff):  # noqa: F811
         dnb.checkpoint(tiny / "there")
         before = files(tiny / "there")
         session["x"] = dnb.asarray(numbers(500, 600))
-        with pytest.raises(OSError, match="No space left on device.*stays"):
+        with pytest.raises(OSError, match="No space left on device.*stays") as raised:
             dnb.checkpoint(tiny / "there")
+        assert raised.value.errno == (errno.ENOSPC if cutoff else None)  # engines tell the text
         assert files(tiny / "there") == before
         same(dnb.restore(tiny / "there")["x"], np.arange(3))
 
@@ -516,6 +518,11 @@ def test_every_so_often(session, tmp_path, monkeypatch, capsys):
         patch.setattr(checkpoints, "_write_all", lambda *given: 1 / 0)
         assert checkpoints.repeat(session) == 300.0
     assert "no checkpoint was written: division by zero" in capsys.readouterr().err
+    plans = session.extensions[Saved].plans
+    plans[str(tmp_path)] = plans[str(tmp_path)]._replace(names=("y",))
+    now[0] += 300
+    checkpoints.repeat(session)
+    assert "written: checkpoint: got names ['y']" in capsys.readouterr().err
     dnb.checkpoint(tmp_path, every="never")
     assert checkpoints.repeat(session) is None
     for every in (0, "5 parsec", "0 s"):
@@ -589,6 +596,45 @@ def test_long_names_of_all_kinds_of_characters(session, tmp_path):
         session[name] = dnb.ones(3)
     dnb.checkpoint(tmp_path)
     assert list(dnb.restore(tmp_path)) == names
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EIO])
+@pytest.mark.parametrize("when", [1, 2])
+def test_names_that_cannot_be_brought_to_the_disk(session, tmp_path, monkeypatch, number, when):
+    real, count = manifests.sync, []
+
+    def fails(path):
+        if not os.path.isdir(path):
+            return real(path)
+        count.append(path)
+        if len(count) == when:
+            raise OSError(number, os.strerror(number))
+        return None
+
+    x = session["x"] = dnb.asarray(numbers(20, 30), dist="block") * 1
+    dnb.checkpoint(tmp_path)
+    x += 1
+    with monkeypatch.context() as patch:
+        patch.setattr(manifests, "sync", fails)
+        if number == errno.EINVAL:  # a file system that cannot
+            dnb.checkpoint(tmp_path)
+        else:
+            told = "what was there before stays" if when == 1 else "got the new one, but"
+            with pytest.raises(OSError, match=told) as raised:
+                dnb.checkpoint(tmp_path)
+            assert raised.value.errno == number
+    new = number == errno.EINVAL or when == 2
+    same(dnb.restore(tmp_path)["x"], numbers(20, 30) + new)
+
+
+def test_a_forked_child_does_not_hold_the_lock(session, tmp_path):
+    session["x"] = dnb.ones(3)
+    dnb.checkpoint(tmp_path)
+    fd = manifests.lock(str(tmp_path), True)
+    child = os.dup(fd)  # as a child has it
+    manifests.unlock(fd)
+    dnb.checkpoint(tmp_path)
+    os.close(child)
 
 
 @pytest.fixture

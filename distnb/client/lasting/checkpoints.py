@@ -24,6 +24,8 @@ from distnb.client.lasting.manifests import (
     Entry,
     Manifest,
     Named,
+    UnsureError,
+    because,
     drop_others,
     file_stamp,
     folder_of,
@@ -203,7 +205,8 @@ def repeat(session: Session) -> float | None:
             with session.journal.paused():  # this is not what the cell computes
                 _write(session, folder, plan.names)
         except Exception as error:
-            print(f"distnb: no checkpoint was written: {error}", file=sys.stderr)
+            why = error.args[0] if isinstance(error, KeyError) else error  # its text has quotes
+            print(f"distnb: no checkpoint was written: {why}", file=sys.stderr)
         plans[folder] = plan._replace(last=time.monotonic())
     now = time.monotonic()
     return min([max(0.0, p.last + p.seconds - now) for p in plans.values()], default=None)
@@ -235,17 +238,13 @@ def _write(session: Session, folder: str, names: tuple[str, ...] | None) -> None
         except BaseException as error:
             if not session.transport.rank:
                 drop_others(folder, made)
-            if isinstance(error, OSError):
-                raise _told(error, folder) from error
+            if isinstance(error, OSError) and not isinstance(error, UnsureError):
+                do = "make room or use another folder; what was there before stays"
+                raise because(error, folder, "one that is whole", do) from error
             raise
         finally:
             if not session.transport.rank:
                 unlock(fd)
-
-
-def _told(error: OSError, folder: str) -> OSError:
-    do = "make room or use another folder; what was there before stays"
-    return type(error)(explain(f"checkpoint {folder}", error, "one that is whole", do))
 
 
 def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Array]:

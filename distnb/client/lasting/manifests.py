@@ -38,6 +38,8 @@ __all__ = [
     "Entry",
     "Manifest",
     "Named",
+    "UnsureError",
+    "because",
     "drop_others",
     "file_stamp",
     "folder_of",
@@ -57,6 +59,13 @@ _LONGEST = 120
 #: What comes of taking for a manifest what is none.
 _WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 _KIND_OF = {kind: name for name, kind in KINDS.items()}
+
+
+class UnsureError(OSError):
+    """A new manifest is in place, and nobody knows whether it is on the disk."""
+
+    def __str__(self) -> str:
+        return str(self.args[-1])
 
 
 class Entry(NamedTuple):
@@ -225,9 +234,7 @@ def _prepare(folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise type(error)(
-            explain(f"checkpoint {folder}", error, "a folder to write in", "name another one")
-        ) from error
+        raise because(error, folder, "a folder to write in", "name another one") from error
     there = set(os.listdir(folder))
     if there and LOCK not in there and MANIFEST not in there:
         raise FileExistsError(
@@ -245,6 +252,13 @@ def unlock(fd: int) -> None:
         with contextlib.suppress(OSError):  # not all file systems lock
             fcntl.flock(fd, fcntl.LOCK_UN)
         os.close(fd)
+
+
+def because(error: OSError, folder: str, expected: str, do: str) -> OSError:
+    """Return an error of the same kind and number that says more."""
+    found = type(error)(explain(f"checkpoint {folder}", error, expected, do))
+    found.errno = error.errno
+    return found
 
 
 def _hold(fd: int, folder: str, write: bool) -> None:
@@ -297,9 +311,24 @@ def write_manifest(folder: str, manifest: Manifest) -> None:
     with open(part, "wb") as file:
         file.write(text)
     sync(part)
-    sync(folder)
+    _sync_names(folder)
     os.replace(part, path)
-    sync(folder)
+    try:
+        _sync_names(folder)
+    except OSError as error:
+        do = "write it again; a crash of the machine may leave this one or the one before"
+        got = f"the new one, but {error}"
+        why = explain(f"checkpoint {folder}", got, "one that is on the disk", do)
+        raise UnsureError(error.errno, why) from error
+
+
+def _sync_names(folder: str) -> None:
+    """Bring the names in a folder to the disk, where file systems do that."""
+    try:
+        sync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
+            raise
 
 
 def new_file(folder: str, name: str, head: bytes, length: int) -> str:
