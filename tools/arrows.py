@@ -90,7 +90,7 @@ ORDER: dict[str, str] = {
         stand_ins
         array_api
     """,
-    "distnb.client.lasting": "kept_arrays manifests checkpoints restoring resizing",
+    "distnb.client.lasting": "kept_arrays checking manifests checkpoints restoring resizing",
     "distnb.client.shape": """
         viewing reshaping joining splitting splits repeating turning grids parts brackets walking
     """,

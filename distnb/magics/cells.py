@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakSet
 
 from distnb.client.lasting.checkpoints import repeat
-from distnb.client.lasting.kept_arrays import NOTEBOOKS, Names, list_arrays
+from distnb.client.lasting.kept_arrays import NOTEBOOKS, list_arrays
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
@@ -68,9 +68,8 @@ class Cells:
         try:
             if session.waits:  # not for an engine that stands still, in cells that need none
                 session.flush()
-            session.extensions[Names].note(self._arrays(session))
             list_arrays(session)
-            self._repeat(session)
+            self._repeat()
         except KeyboardInterrupt:
             raise
         except Exception:
@@ -79,22 +78,23 @@ class Cells:
             session.journal.end()
         self._tell_of_timing(session, result)
 
-    def _repeat(self, session: Session) -> None:
+    def _repeat(self) -> None:
         """Write the checkpoints for which it is time, and come again when it is for the next."""
-        wait = repeat(session)
+        waits = [wait for each in current.open_sessions() if (wait := repeat(each)) is not None]
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if wait is not None:
+        if waits:
             with contextlib.suppress(RuntimeError):  # a shell without a loop: when a cell ends
                 loop = asyncio.get_running_loop()
-                self._timer = loop.call_later(wait, self._idle, session)
+                self._timer = loop.call_later(min(waits), self._idle)
 
-    def _idle(self, session: Session) -> None:
+    def _idle(self) -> None:
         """Write them while no cell runs; the next ones are for when one has run."""
         self._timer = None
-        if not self._running and not session.closed:
-            repeat(session)
+        if not self._running:
+            for session in current.open_sessions():
+                repeat(session)
 
     def _tell_of_timing(self, session: Session, result: Any) -> None:
         """Say once that ``%timeit`` does not wait for the engines, where it times their work."""

@@ -1,17 +1,19 @@
 """Checkpoints: what was saved is there again, bit for bit, or it is told what is wrong with it."""
 
+import errno
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.lasting import checkpoints, manifests
+from distnb.client.lasting import checkpoints, kept_arrays, manifests
 from distnb.client.lasting.checkpoints import Saved
 from tests.failures import support
 from tests.failures.support import planted, setting
@@ -230,6 +232,103 @@ def test_manifests_that_are_none(there):
         dnb.restore(there)
 
 
+def forged(folder, change):
+    """Change a manifest, with a checksum that holds."""
+    path = folder / "manifest.json"
+    told = json.loads(path.read_text())
+    body = {k: v for k, v in told.items() if k not in ("distnb checkpoint", "crc32")}
+    change(body)
+    check = zlib.crc32(json.dumps(body, sort_keys=True).encode())
+    path.write_text(json.dumps({"distnb checkpoint": 1, "crc32": check, **body}))
+
+
+def renamed(body):
+    """Name a file outside of the folder."""
+    old = body["arrays"]["large"]["file"]
+    body["arrays"]["large"]["file"] = f"../{old}"
+    body["files"][f"../{old}"] = body["files"].pop(old)
+
+
+SOME = ([0, 0, 1], [1, 0, 1])
+FORGED = [
+    ("file", {"parts": []}),
+    ("file", {"parts": [[-8, 0], [480008, 0]]}),
+    ("file", {"parts": "abc"}),
+    ("file", {"dtype": "|O"}),
+    ("file", {"dtype": "xyz"}),
+    ("file", {"dtype": None}),
+    ("file", {"shape": [-200, -300]}),
+    ("file", {"shape": [10**12, 10**12]}),
+    ("file", {"shape": 5}),
+    ("layout", {"axes": [["whole"]]}),
+    ("layout", {"axes": [["zzz"], ["zzz"]]}),
+    ("layout", {"axes": [["irregular", [0, 5, 10**6]], ["*"]]}),
+    ("layout", {"dims": [7, 8]}),
+    ("layout", {"dims": [0, 0]}),
+    ("layout", {"grid": [0, [10**7], [1]]}),
+    ("layout", {"grid": [5, [2], [1]]}),
+    ("layout", {"grid": [0, [2], [0]]}),
+    ("layout", {"grid": [0.0, [2], [1]]}),
+    ("view", [[1000, 1000], SOME, []]),
+    ("view", [[200, 300], ([0, -5000, 1], [1, 0, 1]), []]),
+    ("view", [[-3, 300], SOME, []]),
+    ("view", [[200, 300], ([9, 0, 1], [1, 0, 1]), []]),
+    ("view", [[300], [[1, 0, 1]], [[0, 10**9]]]),
+    ("view", [[200, 300], ([0, 0, 10**6], [1, 0, 1]), []]),
+    ("view", [[200.0, 300], SOME, []]),
+    ("view", [[200, 300], [], []]),
+    ("view", [[200, 200], ([0, 0, 1], [0, 0, 1]), []]),
+    ("view", [[10**12, 10**12], ([-1, 0, 0], [-1, 0, 0]), [[0, 0], [1, 0]]]),
+    ("array", {"file": "nope.npy"}),
+    ("array", {"writeable": "no"}),
+    ("body", {"engines": 0}),
+    ("body", {"engines": "2"}),
+    ("body", {"files": None}),
+    ("body", {"arrays": []}),
+]
+
+
+@pytest.mark.parametrize(("where", "what"), FORGED, ids=str)
+def test_manifests_that_cannot_be(there, where, what):
+    def change(body):
+        array = body["arrays"]["large"]
+        file = body["files"][array["file"]]
+        places = {"body": body, "array": array, "file": file, "layout": file["layout"]}
+        if where == "view":
+            array["view"] = what
+        else:
+            places[where].update(what)
+
+    forged(there, lambda body: None)
+    assert dnb.restore(there).keys() == {"large", "small"}
+    forged(there, change)
+    with pytest.raises(ValueError, match=r"manifest\.json: got what cannot be"):
+        dnb.restore(there)
+
+
+def test_files_that_a_checkpoint_does_not_have(there):
+    path = there / file_of(there, "large")
+    shutil.copy(path, there.parent)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="no regular file"):
+        dnb.restore(there)
+    forged(there, renamed)
+    with pytest.raises(ValueError, match="got what cannot be"):
+        dnb.restore(there)
+    (there / "manifest.json").unlink()
+    os.mkfifo(there / "manifest.json")
+    with pytest.raises(ValueError, match="no regular file"):
+        dnb.restore(there)
+
+
+def test_what_repeats_elements_is_read_only(there):
+    view = [[200, 300], ([-1, 0, 0], [1, 0, 1]), [[0, 0]]]
+    forged(there, lambda body: body["arrays"]["large"].update(view=view))
+    with pytest.raises(ValueError, match="read-only"):
+        dnb.restore(there)["large"][0] = 1
+
+
 def test_folders_that_are_none(session, tmp_path):
     session["x"] = dnb.ones(3)
     (tmp_path / "file").write_text("mine")
@@ -288,8 +387,9 @@ def test_a_full_disk_leaves_the_one_before(tiny, cutoff):  # noqa: F811
         dnb.checkpoint(tiny / "there")
         before = files(tiny / "there")
         session["x"] = dnb.asarray(numbers(500, 600))
-        with pytest.raises(OSError, match="No space left on device.*stays"):
+        with pytest.raises(OSError, match="No space left on device.*stays") as raised:
             dnb.checkpoint(tiny / "there")
+        assert raised.value.errno == (errno.ENOSPC if cutoff else None)  # engines tell the text
         assert files(tiny / "there") == before
         same(dnb.restore(tiny / "there")["x"], np.arange(3))
 
@@ -418,6 +518,11 @@ def test_every_so_often(session, tmp_path, monkeypatch, capsys):
         patch.setattr(checkpoints, "_write_all", lambda *given: 1 / 0)
         assert checkpoints.repeat(session) == 300.0
     assert "no checkpoint was written: division by zero" in capsys.readouterr().err
+    plans = session.extensions[Saved].plans
+    plans[str(tmp_path)] = plans[str(tmp_path)]._replace(names=("y",))
+    now[0] += 300
+    checkpoints.repeat(session)
+    assert "written: checkpoint: got names ['y']" in capsys.readouterr().err
     dnb.checkpoint(tmp_path, every="never")
     assert checkpoints.repeat(session) is None
     for every in (0, "5 parsec", "0 s"):
@@ -426,3 +531,149 @@ def test_every_so_often(session, tmp_path, monkeypatch, capsys):
     with pytest.raises(TypeError, match="every: got"):
         dnb.checkpoint(tmp_path, every=True)
     assert not session.extensions[Saved].plans
+
+
+@pytest.mark.parametrize("how", ["missing", "cut", "changed", "replaced"])
+@pytest.mark.parametrize("restored", [False, True])
+def test_a_file_that_is_not_as_it_was_is_written_anew(session, tmp_path, how, restored):
+    with setting(place="engines", cutoff=0):
+        session["x"] = dnb.asarray(numbers(20, 30), dist="block") * 1
+        dnb.checkpoint(tmp_path)
+        if restored:
+            session["x"] = dnb.restore(tmp_path)["x"]
+        path = tmp_path / file_of(tmp_path, "x")
+        text = path.read_bytes()
+        if how == "missing":
+            path.unlink()
+        elif how == "cut":
+            os.truncate(path, len(text) - 3)
+        elif how == "changed":
+            path.write_bytes(text[:-1] + bytes([text[-1] ^ 4]))
+            os.utime(path, ns=(0, 0))
+        else:
+            other = tmp_path / "other"
+            other.write_bytes(text[:-1] + bytes([text[-1] ^ 4]))
+            os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+            other.replace(path)
+        dnb.checkpoint(tmp_path)
+        same(dnb.restore(tmp_path)["x"], numbers(20, 30))
+
+
+def test_what_px_code_was_shown_is_saved_each_time(session, tmp_path):
+    with setting(place="engines", cutoff=0):
+        x = session["x"] = dnb.asarray(numbers(20, 30), dist="block") * 1
+        dnb.checkpoint(tmp_path)
+        session.bind([("x", x.operand)])
+        for _ in range(2):
+            before = file_of(tmp_path, "x")
+            dnb.checkpoint(tmp_path)
+            assert file_of(tmp_path, "x") != before
+
+
+def test_files_of_others_stay(session, tmp_path, monkeypatch):
+    def full(*given):
+        raise OSError(28, "No space left on device")
+
+    session["x"] = dnb.ones(3)
+    dnb.checkpoint(tmp_path)
+    mine = tmp_path / "result-0123456789ab.npy"
+    mine.write_bytes(b"mine")
+    dnb.checkpoint(tmp_path)
+    assert mine.exists()
+    (tmp_path / "manifest.json").unlink()
+    before = files(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "write_manifest", full)
+        with pytest.raises(OSError, match="No space"):
+            dnb.checkpoint(tmp_path)
+    assert files(tmp_path) == before
+    assert len(before) == 2
+
+
+def test_long_names_of_all_kinds_of_characters(session, tmp_path):
+    names = ["\U00020000" * 80, "é" * 200, "x" * 300, "a/b", ""]
+    for name in names:
+        session[name] = dnb.ones(3)
+    dnb.checkpoint(tmp_path)
+    assert list(dnb.restore(tmp_path)) == names
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EIO])
+@pytest.mark.parametrize("when", [1, 2])
+def test_names_that_cannot_be_brought_to_the_disk(session, tmp_path, monkeypatch, number, when):
+    real, count = manifests.sync, []
+
+    def fails(path):
+        if not os.path.isdir(path):
+            return real(path)
+        count.append(path)
+        if len(count) == when:
+            raise OSError(number, os.strerror(number))
+        return None
+
+    x = session["x"] = dnb.asarray(numbers(20, 30), dist="block") * 1
+    dnb.checkpoint(tmp_path)
+    x += 1
+    with monkeypatch.context() as patch:
+        patch.setattr(manifests, "sync", fails)
+        if number == errno.EINVAL:  # a file system that cannot
+            dnb.checkpoint(tmp_path)
+        else:
+            told = "what was there before stays" if when == 1 else "got the new one, but"
+            with pytest.raises(OSError, match=told) as raised:
+                dnb.checkpoint(tmp_path)
+            assert raised.value.errno == number
+    new = number == errno.EINVAL or when == 2
+    same(dnb.restore(tmp_path)["x"], numbers(20, 30) + new)
+
+
+def test_a_forked_child_does_not_hold_the_lock(session, tmp_path):
+    session["x"] = dnb.ones(3)
+    dnb.checkpoint(tmp_path)
+    fd = manifests.lock(str(tmp_path), True)
+    child = os.dup(fd)  # as a child has it
+    manifests.unlock(fd)
+    dnb.checkpoint(tmp_path)
+    os.close(child)
+
+
+@pytest.fixture
+def notebook(session, monkeypatch):
+    """The variables of a notebook."""
+    variables = {}
+    mine = [lambda asked: [(n, x) for n, x in variables.items() if x.session is asked]]
+    monkeypatch.setattr(kept_arrays, "NOTEBOOKS", mine)
+    return variables
+
+
+def test_of_a_name_and_a_variable_the_later_one_is_saved(session, notebook, tmp_path):
+    def saved():
+        dnb.checkpoint(tmp_path)
+        return dnb.restore(tmp_path)["V"].to_numpy().max()
+
+    notebook["V"] = session["V"] = dnb.ones(9, dist="block")
+    assert saved() == 1
+    notebook["V"] = notebook["V"] + 1
+    assert saved() == 2
+    assert session["V"].max().item() == 1
+    session["V"] = notebook["V"] + 1
+    assert saved() == 3
+    notebook["V"] = notebook["V"] * 2
+    assert saved() == 4
+    assert [x.name for x in dnb.arrays()] == ["V"]
+    del notebook["V"]
+    assert saved() == 3
+
+
+def test_an_attached_name_is_dropped_when_its_variable_is_bound_anew(session, notebook, tmp_path):
+    names = session.extensions[kept_arrays.Names]
+    for name in "ab":
+        session.named[name] = dnb.ones(9, dist="block")
+    names.attached = {"a", "b"}
+    dnb.arrays()
+    notebook["a"] = session["a"]
+    dnb.arrays()
+    notebook["a"], notebook["b"] = session["a"] + 1, session["b"] + 1
+    dnb.checkpoint(tmp_path)
+    assert [x.to_numpy().max() for x in dnb.restore(tmp_path).values()] == [2, 2]
+    assert list(session.named) == ["b"]  # no variable had that one

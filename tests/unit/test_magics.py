@@ -125,6 +125,32 @@ A += 1
     dnb.checkpoint(tmp_path, every="never", session=session)
 
 
+def test_checkpoints_of_a_session_that_is_not_the_current_one(shell, session, tmp_path):
+    def there():
+        return float(dnb.restore(tmp_path, session=session)["A"].sum())
+
+    async def cells():
+        code = f"""
+import distnb as dnb
+A = dnb.ones((6, 4))
+dnb.checkpoint({str(tmp_path)!r}, every=1e-9)
+other = dnb.inprocess(2)
+A += 1
+"""
+        shell.run_cell(code).raise_error()
+        assert there() == 48  # after the cell
+        shell.user_ns["A"] += 1
+        for _ in range(1000):
+            await asyncio.sleep(0.001)
+            if there() == 72:  # while none runs
+                return
+        raise AssertionError("it was not written")
+
+    asyncio.run(cells())
+    dnb.checkpoint(tmp_path, every="never", session=session)
+    shell.user_ns["other"].close()
+
+
 def test_distlayout_returns_the_placement(shell, session):
     shell.user_ns["A"] = dnb.ones((6, 4))
     placement = shell.run_line_magic("distlayout", "A[1:, ::2]")

@@ -24,11 +24,15 @@ from distnb.client.lasting.manifests import (
     Entry,
     Manifest,
     Named,
+    UnsureError,
+    because,
     drop_others,
+    file_stamp,
     folder_of,
     lock,
     new_file,
     read_manifest,
+    unlock,
     write_manifest,
 )
 from distnb.client.session import current
@@ -37,6 +41,7 @@ from distnb.client.session.session import Session
 from distnb.common.errors import LostArrayError, explain
 from distnb.formats import npy
 from distnb.formats.stored import Stored
+from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Command
 
 __all__ = ["Saved", "checkpoint", "repeat"]
@@ -58,25 +63,30 @@ class Saved:
     """
 
     def __init__(self) -> None:
-        #: Handle of a base -> folder -> the file that has it as it is.
-        self.files: dict[int, dict[str, str]] = {}
+        #: Handle of a base -> folder -> the file that has it as it is, and that file's stamp.
+        self.files: dict[int, dict[str, tuple[str, Ints]]] = {}
         #: What others had asked engines for when that was last trusted.
         self._foreign = -1
         #: Folder -> plan.
         self.plans: dict[str, _Plan] = {}
 
     def find(self, base: Base, folder: str) -> str | None:
-        """Return the file that has a base as it is now, None if that is not known."""
+        """Return the file that has a base as it is now, None if that is not known to all ranks."""
+        mine = self._known(base, folder)
+        return mine if all(file == mine for file in base.session.transport.share(mine)) else None
+
+    def _known(self, base: Base, folder: str) -> str | None:
         if self._foreign != base.session.foreign:
             self.files.clear()
-        if not seen(base) or base.kept is None or Saved not in base.kept:
+        if not _trusted(base) or base.kept is None or Saved not in base.kept:
             return None
-        return self.files.get(base.handle, {}).get(folder)
+        file, stamp = self.files.get(base.handle, {}).get(folder, ("", ()))
+        return file if file and file_stamp(folder, file) == stamp else None
 
-    def keep(self, base: Base, folder: str, file: str) -> None:
-        """Note that a file has a base as it is."""
+    def keep(self, base: Base, folder: str, file: str, stamp: Ints) -> None:
+        """Note that a file has a base as it is, and had this stamp then."""
         session = base.session
-        if not seen(base):
+        if not _trusted(base):
             return
         if self._foreign != session.foreign:
             self.files.clear()
@@ -84,7 +94,7 @@ class Saved:
         if base.kept is None or Saved not in base.kept:  # what was saved before is another content
             base.kept = {**(base.kept or {}), Saved: True}
             self.files.pop(base.handle, None)
-        self.files.setdefault(base.handle, {})[folder] = file
+        self.files.setdefault(base.handle, {})[folder] = file, stamp
         session.looks, session.watch = True, self._sends
 
     def _sends(self, commands: Iterable[Command]) -> None:
@@ -97,6 +107,11 @@ class Saved:
         """Forget bases that are gone."""
         there = session.handles.entries
         self.files = {h: found for h, found in self.files.items() if h in there}
+
+
+def _trusted(base: Base) -> bool:
+    """Tell whether all writes are seen: not what ``%px`` code was shown, which may write later."""
+    return seen(base) and not base.session.memory.shown
 
 
 # -- what users call -------------------------------------------------------------------------------
@@ -190,7 +205,8 @@ def repeat(session: Session) -> float | None:
             with session.journal.paused():  # this is not what the cell computes
                 _write(session, folder, plan.names)
         except Exception as error:
-            print(f"distnb: no checkpoint was written: {error}", file=sys.stderr)
+            why = error.args[0] if isinstance(error, KeyError) else error  # its text has quotes
+            print(f"distnb: no checkpoint was written: {why}", file=sys.stderr)
         plans[folder] = plan._replace(last=time.monotonic())
     now = time.monotonic()
     return min([max(0.0, p.last + p.seconds - now) for p in plans.values()], default=None)
@@ -216,28 +232,19 @@ def _write(session: Session, folder: str, names: tuple[str, ...] | None) -> None
     with session.recorder.lock:  # nobody sends anything meanwhile
         session.flush()
         _check(arrays)
-        fd = once(session, lock, folder, True)
+        fd, made = once(session, lock, folder, True), list[str]()
         try:
-            _write_all(session, folder, {n: x for n, x in arrays.items() if _is_read(n, x)})
-        except OSError as error:
-            raise _told(error, folder) from error
+            _write_all(session, folder, {n: x for n, x in arrays.items() if _is_read(n, x)}, made)
+        except BaseException as error:
+            if not session.transport.rank:
+                drop_others(folder, made)
+            if isinstance(error, OSError) and not isinstance(error, UnsureError):
+                do = "make room or use another folder; what was there before stays"
+                raise because(error, folder, "one that is whole", do) from error
+            raise
         finally:
             if not session.transport.rank:
-                _tidy(folder, fd)
-
-
-def _tidy(folder: str, fd: int) -> None:
-    """Remove what no manifest names, and let others in."""
-    try:
-        drop_others(folder)
-    finally:
-        if fd >= 0:
-            os.close(fd)
-
-
-def _told(error: OSError, folder: str) -> OSError:
-    do = "make room or use another folder; what was there before stays"
-    return type(error)(explain(f"checkpoint {folder}", error, "one that is whole", do))
+                unlock(fd)
 
 
 def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Array]:
@@ -287,8 +294,8 @@ def _is_read(name: str, x: Array) -> bool:
     return False
 
 
-def _write_all(session: Session, folder: str, arrays: dict[str, Array]) -> None:
-    """Write what has changed, and then the manifest."""
+def _write_all(session: Session, folder: str, arrays: dict[str, Array], made: list[str]) -> None:
+    """Write what has changed, and then the manifest; tell which files are ``made``."""
     saved: Saved = session.extensions[Saved]
     before: Manifest = once(session, _before, folder, session.size)
     now = Manifest(session.size, {}, {})
@@ -302,14 +309,15 @@ def _write_all(session: Session, folder: str, arrays: dict[str, Array]) -> None:
                 files[id(base)] = known
                 now.files[known] = before.files[known]._replace(layout=base.layout)
             else:
-                file, now.files[file] = _write_one(whole(base), folder, name)
+                file, now.files[file] = _write_one(whole(base), folder, name, made)
                 files[id(base)] = file
                 written.append((base, file))
         now.arrays[name] = Named(files[id(base)], x.dview, x.writeable)
     once(session, write_manifest, folder, now)
+    once(session, drop_others, folder)
     saved.forget_others(session)
     for base, file in written:
-        saved.keep(base, folder, file)
+        saved.keep(base, folder, file, once(session, file_stamp, folder, file))
 
 
 def _before(folder: str, size: int) -> Manifest:
@@ -318,10 +326,11 @@ def _before(folder: str, size: int) -> Manifest:
     return read_manifest(folder) if there else Manifest(size, {}, {})
 
 
-def _write_one(x: Array, folder: str, name: str) -> tuple[str, Entry]:
+def _write_one(x: Array, folder: str, name: str, made: list[str]) -> tuple[str, Entry]:
     """Write all of a base into a new file."""
     head = npy.header(x.shape, x.dtype)
     file = once(x.session, new_file, folder, name, head, len(head) + x.nbytes)
+    made.append(file)
     path = os.path.join(folder, file)
     stored = Stored("npy", path, (), x.shape, x.dtype.str, (), (len(head),))
     parts = tuple(write(x, stored, summed=True))

@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -49,12 +49,42 @@ class Names:
         #: The names of what is no dense array.
         self.others: list[str] = []
         self.made: dict[str, str] = {}
+        #: Names that ``attach`` gave, and not the user.
+        self.attached: set[str] = set()
+        #: Name that the session has -> its array, and what the notebook called so then.
+        self._since: dict[str, tuple[ref[Any], ref[Any] | None]] = {}
 
     def note(self, found: Iterable[tuple[str, Any]]) -> None:
         """Take others for those before."""
         there = list(found)
-        self.notebook = WeakValueDictionary([(n, x) for n, x in there if isinstance(x, Array)])
+        self.notebook = WeakValueDictionary(there)
         self.others = [n for n, x in there if not isinstance(x, Array)]
+
+    def all(self, named: dict[str, Any]) -> dict[str, Any]:
+        """Return all arrays with names; a variable that was bound after its name was given wins."""
+        newer = {name for name, x in named.items() if self._is_rebound(name, x)}
+        for name in newer & self.attached:
+            if self._had(name, named[name]):  # nobody else asked for that name
+                self.attached.discard(name)
+                del named[name]
+        found = {n: x for n, x in self.notebook.items() if isinstance(x, Array)}
+        return found | {n: x for n, x in named.items() if n not in newer}
+
+    def _is_rebound(self, name: str, x: Any) -> bool:
+        """Tell whether the notebook has called another array so since the session has the name."""
+        now, since = self.notebook.get(name), self._since.get(name)
+        if since is not None and since[0]() is not x:
+            self.attached.discard(name)
+            since = None
+        if since is None or now is x:
+            self._since[name] = ref(x), None if now is None else ref(now)
+            return False
+        return now is not None and (since[1] is None or now is not since[1]())
+
+    def _had(self, name: str, x: Any) -> bool:
+        """Tell whether it was a variable of the notebook, too."""
+        before = self._since[name][1]
+        return before is not None and before() is x
 
 
 #: Who knows the arrays of notebooks' variables, in the middle of a cell, too.
@@ -62,14 +92,10 @@ NOTEBOOKS: list[Callable[[Session], Iterable[tuple[str, Any]]]] = []
 
 
 def named_arrays(session: Session) -> dict[str, Any]:
-    """Return the arrays that have names now."""
+    """Return the arrays that have names now, in the notebook or in the session."""
     for look in NOTEBOOKS:
         session.extensions[Names].note(look(session))
-    return _names(session)
-
-
-def _names(session: Session) -> dict[str, Any]:
-    return {**session.extensions[Names].notebook, **session.named}
+    return session.extensions[Names].all(session.named)
 
 
 def _made_at(session: Session, name: str, x: Array) -> str:
@@ -177,7 +203,7 @@ def _is_stale(x: Array) -> bool:
 
 def list_arrays(session: Session) -> None:
     """List the arrays of a session that have names, if it is kept; waits for the engines."""
-    names, to = _names(session), session.keeping
+    names, to = named_arrays(session), session.keeping
     for name, x in names.items():
         if not isinstance(x, Array):
             kind = type(x).__name__
@@ -285,6 +311,7 @@ def _restore(session: Session, kept: Keeping, torn: set[int]) -> None:
     bases = [_base(session, c, m, c.base in torn) for c, m in zip(made, claimed, strict=True)]
     for name, (number, view) in bound.names:
         session.named[name] = bases[number].alias(view, name not in told["fixed"])
+    session.extensions[Names].attached = set(session.named)
     for name, why in told["lost"].items():
         print(f"distnb: {name} is gone: {why}", file=sys.stderr)
 

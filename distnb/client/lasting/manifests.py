@@ -13,11 +13,21 @@ import json
 import os
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from distnb.client.files.writing import sync
+import numpy as np
+
+from distnb.client.files.writing import is_stream, sync
+from distnb.client.lasting.checking import (
+    check_layout,
+    check_parts,
+    check_view,
+    natural,
+    need,
+)
 from distnb.common.addresses import is_address, local_path
 from distnb.common.errors import explain
 from distnb.geometry.axes import KINDS
@@ -28,21 +38,34 @@ __all__ = [
     "Entry",
     "Manifest",
     "Named",
+    "UnsureError",
+    "because",
     "drop_others",
+    "file_stamp",
     "folder_of",
     "lock",
     "new_file",
     "read_manifest",
+    "unlock",
     "write_manifest",
 ]
 
 #: The version of the format; a reader refuses others.
 VERSION = 1
 MANIFEST, LOCK = "manifest.json", "checkpoint.lock"
-_FILE = re.compile(r"\w*-[0-9a-f]{12}\.npy")
-#: The longest name of a file has so many of a name's characters.
-_LONGEST = 60
+_FILE = re.compile(r"distnb-\w*-[0-9a-f]{12}\.npy")
+#: The longest name of a file has so many of the bytes of an array's name.
+_LONGEST = 120
+#: What comes of taking for a manifest what is none.
+_WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 _KIND_OF = {kind: name for name, kind in KINDS.items()}
+
+
+class UnsureError(OSError):
+    """A new manifest is in place, and nobody knows whether it is on the disk."""
+
+    def __str__(self) -> str:
+        return str(self.args[-1])
 
 
 class Entry(NamedTuple):
@@ -82,8 +105,9 @@ def encoded(manifest: Manifest) -> bytes:
 
     >>> from distnb.geometry.layout import default_layout
     >>> entry = Entry((4, 3), "<f8", default_layout((4, 3), 2), ((48, 7), (48, 9)))
-    >>> named = Named("T.npy", View.whole((4, 3)), True)
-    >>> there = Manifest(2, {"T.npy": entry}, {"T": named})
+    >>> file = "distnb-T-0123456789ab.npy"
+    >>> named = Named(file, View.whole((4, 3)), True)
+    >>> there = Manifest(2, {file: entry}, {"T": named})
     >>> decoded(encoded(there), "x") == there
     True
     """
@@ -103,7 +127,7 @@ def decoded(text: bytes, path: str) -> Manifest:
     try:
         found = json.loads(text)
         version, check = found.pop("distnb checkpoint"), found.pop("crc32", None)
-    except (ValueError, AttributeError, KeyError, RecursionError, TypeError):
+    except _WRONG:
         raise _damaged(path, "no manifest of a checkpoint") from None
     if version != VERSION:
         raise ValueError(
@@ -116,9 +140,19 @@ def decoded(text: bytes, path: str) -> Manifest:
         )
     if check != _check(found):
         raise _damaged(path, "another checksum")
-    files = {name: _entry(e) for name, e in found["files"].items()}
-    arrays = {name: _named(x) for name, x in found["arrays"].items()}
-    return Manifest(found["engines"], files, arrays)
+    try:
+        return _manifest(found)
+    except _WRONG as error:
+        raise _damaged(path, f"what cannot be ({error})") from None
+
+
+def _manifest(told: dict[str, Any]) -> Manifest:
+    """Return what there is; raise some error if it cannot be."""
+    engines = told["engines"]
+    need(natural(engines) and engines, "engines")
+    files = {name: _entry(e, engines) for name, e in told["files"].items()}
+    need(all(map(_FILE.fullmatch, files)), "names of files")
+    return Manifest(engines, files, {n: _named(x, files) for n, x in told["arrays"].items()})
 
 
 def _damaged(path: str, got: str) -> ValueError:
@@ -132,16 +166,23 @@ def _told(layout: Layout) -> dict[str, Any]:
     return {"grid": astuple(layout.grid), "axes": axes, "dims": layout.dims}
 
 
-def _entry(told: dict[str, Any]) -> Entry:
-    layout = told["layout"]
+def _entry(told: dict[str, Any], engines: int) -> Entry:
+    layout, shape = told["layout"], _tuples(told["shape"])
     grid = Grid(*_tuples(layout["grid"]))
     axes = tuple([KINDS[name](*_tuples(args)) for name, *args in layout["axes"]])
     made = Layout(grid, axes, _tuples(layout["dims"]))
-    return Entry(_tuples(told["shape"]), told["dtype"], made, _tuples(told["parts"]))
+    entry = Entry(shape, told["dtype"], made, _tuples(told["parts"]))
+    check_parts(shape, entry.dtype, entry.parts)
+    check_layout(made, shape, engines)
+    return entry
 
 
-def _named(told: dict[str, Any]) -> Named:
-    return Named(told["file"], View(*_tuples(told["view"])), told["writeable"])
+def _named(told: dict[str, Any], files: dict[str, Entry]) -> Named:
+    entry, view = files[told["file"]], View(*_tuples(told["view"]))
+    check_view(view, entry.shape, np.dtype(entry.dtype).itemsize)
+    need(isinstance(told["writeable"], bool), "writeable")
+    repeats = any(axis < 0 and n > 1 for n, (axis, _, _) in zip(view.shape, view.dims, strict=True))
+    return Named(told["file"], view, told["writeable"] and not repeats)
 
 
 def _tuples(x: Any) -> Any:
@@ -177,7 +218,7 @@ def lock(folder: str, write: bool = False) -> int:
     if write:
         _prepare(folder)
     try:
-        fd = os.open(os.path.join(folder, LOCK), os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(os.path.join(folder, LOCK), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:  # a copy of one, or none
         return -1
     try:
@@ -193,9 +234,7 @@ def _prepare(folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise type(error)(
-            explain(f"checkpoint {folder}", error, "a folder to write in", "name another one")
-        ) from error
+        raise because(error, folder, "a folder to write in", "name another one") from error
     there = set(os.listdir(folder))
     if there and LOCK not in there and MANIFEST not in there:
         raise FileExistsError(
@@ -203,7 +242,23 @@ def _prepare(folder: str) -> None:
                 f"folder {folder}", "other files in it", "none, or a checkpoint", "name another"
             )
         )
-    os.close(os.open(os.path.join(folder, LOCK), os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o666))
+    flags = os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    os.close(os.open(os.path.join(folder, LOCK), flags, 0o666))
+
+
+def unlock(fd: int) -> None:
+    """Let others in, also while a forked child has the descriptor, too."""
+    if fd >= 0:
+        with contextlib.suppress(OSError):  # not all file systems lock
+            fcntl.flock(fd, fcntl.LOCK_UN)
+        os.close(fd)
+
+
+def because(error: OSError, folder: str, expected: str, do: str) -> OSError:
+    """Return an error of the same kind and number that says more."""
+    found = type(error)(explain(f"checkpoint {folder}", error, expected, do))
+    found.errno = error.errno
+    return found
 
 
 def _hold(fd: int, folder: str, write: bool) -> None:
@@ -226,6 +281,8 @@ def _hold(fd: int, folder: str, write: bool) -> None:
 def read_manifest(folder: str) -> Manifest:
     """Return what is in a checkpoint."""
     path = os.path.join(folder, MANIFEST)
+    if is_stream(path):  # which may never end
+        raise _damaged(path, "no regular file")
     try:
         return decoded(Path(path).read_bytes(), path)
     except FileNotFoundError:
@@ -234,41 +291,74 @@ def read_manifest(folder: str) -> Manifest:
         ) from None
 
 
+def file_stamp(folder: str, name: str) -> Ints:
+    """Return what changes when a file is written, cut or replaced; nothing if there is none."""
+    try:
+        found = os.stat(os.path.join(folder, name))
+    except OSError:
+        return ()
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
 def write_manifest(folder: str, manifest: Manifest) -> None:
     """Let a manifest take the place of the one before; what it names is on the disk before."""
     path = os.path.join(folder, MANIFEST)
     part = f"{path}.part"
+    text = encoded(manifest)
+    decoded(text, path)  # what could not be read again is not to take the place of what can
     for name in manifest.files:
         sync(os.path.join(folder, name))
     with open(part, "wb") as file:
-        file.write(encoded(manifest))
+        file.write(text)
     sync(part)
-    sync(folder)
+    _sync_names(folder)
     os.replace(part, path)
-    sync(folder)
+    try:
+        _sync_names(folder)
+    except OSError as error:
+        do = "write it again; a crash of the machine may leave this one or the one before"
+        got = f"the new one, but {error}"
+        why = explain(f"checkpoint {folder}", got, "one that is on the disk", do)
+        raise UnsureError(error.errno, why) from error
+
+
+def _sync_names(folder: str) -> None:
+    """Bring the names in a folder to the disk, where file systems do that."""
+    try:
+        sync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
+            raise
 
 
 def new_file(folder: str, name: str, head: bytes, length: int) -> str:
     """Make a file for an array that has a name, as long as it is to be; return its name."""
-    stem = re.sub(r"\W", "_", name)[:_LONGEST]
-    found = f"{stem}-{os.urandom(6).hex()}.npy"
+    stem = re.sub(r"\W", "_", name).encode()[:_LONGEST].decode(errors="ignore")
+    found = f"distnb-{stem}-{os.urandom(6).hex()}.npy"
     path = os.path.join(folder, found)
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     try:
         os.write(fd, head)
         os.ftruncate(fd, length)
+    except BaseException:
+        os.unlink(path)
+        raise
     finally:
         os.close(fd)
     return found
 
 
-def drop_others(folder: str) -> None:
-    """Remove files of arrays that the manifest of a folder does not name."""
+def drop_others(folder: str, made: Iterable[str] | None = None) -> None:
+    """Remove files of arrays that the manifest of a folder does not name.
+
+    Of those that were ``made``; by default all that have names such as only checkpoints give.
+    """
     try:
-        named = read_manifest(folder).files if MANIFEST in os.listdir(folder) else {}
+        there = os.listdir(folder)
+        named = read_manifest(folder).files if MANIFEST in there else {}
     except (OSError, ValueError):  # then nobody knows
         return
-    for name in os.listdir(folder):
+    for name in there if made is None else made:
         if _FILE.fullmatch(name) and name not in named:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(folder, name))

@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 from distnb.client.files.reading import Source, fill_from, once, read_here
-from distnb.client.files.writing import told
+from distnb.client.files.writing import is_stream, told
 from distnb.client.handle.array import create, hosted
 from distnb.client.lasting.checkpoints import Saved
-from distnb.client.lasting.manifests import Entry, Manifest, folder_of, lock, read_manifest
+from distnb.client.lasting.manifests import (
+    Entry,
+    Manifest,
+    file_stamp,
+    folder_of,
+    lock,
+    read_manifest,
+    unlock,
+)
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
@@ -89,16 +97,17 @@ def restore(
         manifest: Manifest = once(found, read_manifest, folder)
         wanted = _wanted(manifest, names, folder)
         files = {manifest.arrays[name].file for name in wanted}
-        bases = {f: _read(found, folder, f, manifest) for f in manifest.files if f in files}
+        stamps = {f: once(found, file_stamp, folder, f) for f in manifest.files if f in files}
+        bases = {f: _read(found, folder, f, manifest) for f in stamps}
     finally:
-        if fd >= 0 and not found.transport.rank:
-            os.close(fd)
+        if not found.transport.rank:
+            unlock(fd)
     arrays = {}
     for name in wanted:
         file, view, writeable = manifest.arrays[name]
         arrays[name] = bases[file].alias(view, writeable)
     for file, x in bases.items():
-        found.extensions[Saved].keep(x.dbase, folder, file)
+        found.extensions[Saved].keep(x.dbase, folder, file, stamps[file])
     if into is not None:
         into.update(arrays)
     return arrays
@@ -135,6 +144,8 @@ def _read(session: Session, folder: str, file: str, manifest: Manifest) -> Any:
 
 def _described(path: str, entry: Entry) -> Stored:
     """Return what is in a file, if that is what the manifest says."""
+    if is_stream(path):  # which may never end
+        raise _damaged(path, "no regular file")
     try:
         stored, _ = npy.describe(path)
     except FileNotFoundError:
