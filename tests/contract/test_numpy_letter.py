@@ -4,6 +4,7 @@ Each case is an expression in ``xp``, NumPy or distnb, and ``A``, which makes it
 """
 
 import enum
+import importlib
 import math
 import re
 import warnings
@@ -602,12 +603,50 @@ def test_series_of_several_axes_have_the_shape_of_numpys(session, module):
         np.testing.assert_allclose(found, wanted)
 
 
-@pytest.mark.parametrize("name", ["polyval2d", "polygrid2d", "polyval3d"])
-def test_series_of_several_variables(session, name):
-    c = np.arange(8.0).reshape((2,) * int(name[-2]) + (-1,))
-    found = getattr(dnb.polynomial.polynomial, name)(*[dnb.array([0.5, 2])] * int(name[-2]), c)
-    wanted = getattr(np.polynomial.polynomial, name)(*[np.array([0.5, 2])] * int(name[-2]), c)
-    np.testing.assert_allclose(np.asarray(found), wanted)
+@pytest.mark.parametrize("module", SERIES)
+@pytest.mark.parametrize("end", ["val2d", "grid2d", "val3d", "grid3d"])
+def test_series_of_several_variables(session, module, end):
+    def values(xp, make):
+        named = f"{SERIES[module].removesuffix('val')}{end}"
+        value = getattr(getattr(xp.polynomial, module), named)
+        points = [make([0.5, 2]), make([3.0, 4]), make([5, 6])][: int(end[-2])]
+        found = value(*points, c=make(np.arange(24).reshape(2, 3, 4)))
+        if "val" in end:
+            with pytest.raises(ValueError, match="incompatible"):
+                value(*points[:-1], make([1]), np.ones((2, 3, 4)))
+        return np.asarray(found)
+
+    found, wanted = values(dnb, dnb.array), values(np, np.array)
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "v(A([1.0, 2, 3]), [1.0, 5, 7])",
+        "v(A([1.0, 2]), np.arange(4.0).reshape(2, 2), tensor=True)",
+        "v(A([1.0, 2]), np.arange(4.0).reshape(2, 2), tensor=False)",
+        "v(A([1.0, 2]), [1, 2], tensor=False)",
+        "v(x=A([1, 2]), r=3)",
+    ],
+)
+def test_polynomials_of_given_roots(session, code):
+    def value(xp):
+        names = {"v": xp.polynomial.polynomial.polyvalfromroots, "A": xp.array, "np": np}
+        return eval(code, names)
+
+    agree(lambda: value(np), lambda: Read(value(dnb)), 1e-12)
+
+
+def test_series_are_modules_which_functions_of_users_take_along(session):
+    from distnb.polynomial.polynomial import polyval
+
+    series = dnb.polynomial.polynomial
+    assert polyval is series.polyval
+    assert importlib.import_module("distnb.polynomial.chebyshev") is dnb.polynomial.chebyshev
+    for value in (lambda v: series.polyval(v, [1, 2, 3]), lambda v: polyval(v, [1, 2, 3])):
+        assert dnb.map(value, dnb.array([0.0, 1, 2])).tolist() == [1.0, 6.0, 17.0]
 
 
 def test_outputs_by_position_may_be_fewer_than_there_are(session):
