@@ -272,6 +272,17 @@ CASES = {
         ("xp.not_equal(A([1, 2, 3]), -(1 << 80), out=None, where=A([True] * 3))", [1] * 3),
         ("xp.less_equal(A([1, 2, 3], 'b'), 128, out=None, where=np.True_)", [1] * 3),
     ),
+    "flat": (
+        "A([[1, 2], [3, 4]]).flat == 2",
+        "A([[1, 2], [3, 4]]).T.flat >= A([1, 2, 3, 4]).flat",
+        "A([1, 2, 3, 4]) < A([[1, 2], [4, 4]]).flat",
+        "np.sqrt(A([[1.0, 4], [9, 16]]).T.flat)",
+        "xp.add(A([[1, 2], [3, 4]]).flat, 1)",
+        "np.add.reduce(A([[1, 2], [3, 4]]).flat)",
+        "xp.concatenate([A([[1, 2]]).flat] * 2)",
+        "hash(A([1]).flat)",
+        "setattr(A([1]).flat, 'index', 0)",
+    ),
     "iterables of axes": tuple(
         f"xp.{code}"
         for code in (
@@ -373,6 +384,8 @@ WRITES = (
         for place in places
         for value in ("[7]", "(7,)", "[[7]]", "[[5, 6]]", "[[[5, 6]]]", "[[[]]]", "[]")
     ),
+    "r = A(np.arange(6).reshape(2, 3).T); r.flat[r.flat > 3] = 0",
+    "r = A(np.arange(6).reshape(2, 3)); r.flat[[0, 3]] = r.flat[1:3]",
     "r = A([1, 2, 3]); s = xp.subtract.reduce(r, axis=()); s += 1",
     "r = A([1, 2, 3]); s = r[1]; s *= [1, 2]; r[:] = s[:3]",
     "r = A([1.0, 2, 3]); r.fill(Ratio(2.5))",
@@ -555,10 +568,18 @@ def test_transforms_of_real_elements_have_zeros_of_the_sign_of_numpys(session, n
         assert np.signbit(found.imag).tolist() == np.signbit(wanted.imag).tolist()
 
 
-@pytest.mark.parametrize("view", ["x", "x.T", "x[:, 1:]", "x[::-1, ::2]", "x[0]", "x[0, ::2]"])
-def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view):
+FLATS = (
+    "x|x.T|x[:, 1:]|x[::-1, ::2]|x[0]|x[0, ::2]|x[1:2, :1]|x[0, 0:0]|xp.einsum('ii->i', x[:, :3])"
+)
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("view", [*FLATS.split("|"), "x[..., None].T", "xp.diagonal(x)"])
+def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view, kind):
+    view = view if kind is float else f"({view}).real"
+
     def walked(xp):
-        x = xp.array(np.arange(12.0).reshape(3, 4))
+        x = xp.array(np.arange(12.0).reshape(3, 4).astype(kind))
         seen, flat = [], eval(view).flat
         for i, value in enumerate(flat):
             seen.append(float(value))
@@ -566,6 +587,17 @@ def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view):
         return seen, flat.index, x.tolist()
 
     assert walked(dnb) == walked(np)
+
+
+def test_flat_fetches_many_elements_at_a_time_as_long_as_none_is_written(session):
+    x = dnb.array(np.arange(600.0).reshape(200, 3), dist="cyclic")
+    for walked in (x, x.T, x[1:, ::2]):
+        before = session.fetches
+        assert len(list(walked.flat)) == walked.size
+        assert session.fetches - before < 10
+    for i, value in enumerate(x.flat):
+        x[-1, -1] = -i
+        assert float(value) == (i if i < 599 else -598)
 
 
 def test_flat_is_an_iterator(session):
@@ -576,6 +608,7 @@ def test_flat_is_an_iterator(session):
         assert (flat.index, flat.coords) == (1, (0, 1))
         assert [float(v) for v in flat] == [1, 2, 3, 4, 5]
         assert list(flat) == []
+        assert (flat.index, flat.coords) == (6, (2, 0))
         assert float(flat[3]) == 3  # and begins again
         assert (float(next(flat)), flat.index, flat.copy().shape) == (0, 1, (6,))
 
