@@ -4,6 +4,7 @@ Each case is an expression in ``xp``, NumPy or distnb, and ``A``, which makes it
 """
 
 import enum
+import importlib
 import math
 import re
 import warnings
@@ -271,6 +272,17 @@ CASES = {
         ("xp.not_equal(A([1, 2, 3]), -(1 << 80), out=None, where=A([True] * 3))", [1] * 3),
         ("xp.less_equal(A([1, 2, 3], 'b'), 128, out=None, where=np.True_)", [1] * 3),
     ),
+    "flat": (
+        "A([[1, 2], [3, 4]]).flat == 2",
+        "A([[1, 2], [3, 4]]).T.flat >= A([1, 2, 3, 4]).flat",
+        "A([1, 2, 3, 4]) < A([[1, 2], [4, 4]]).flat",
+        "np.sqrt(A([[1.0, 4], [9, 16]]).T.flat)",
+        "xp.add(A([[1, 2], [3, 4]]).flat, 1)",
+        "np.add.reduce(A([[1, 2], [3, 4]]).flat)",
+        "xp.concatenate([A([[1, 2]]).flat] * 2)",
+        "hash(A([1]).flat)",
+        "setattr(A([1]).flat, 'index', 0)",
+    ),
     "iterables of axes": tuple(
         f"xp.{code}"
         for code in (
@@ -296,6 +308,10 @@ CASES = {
             "permute_dims([[1, 2], [3, 4]])",
             "partition([3, 1, 2], [True])",
             "argpartition([3, 1, 2], True)",
+            "partition([3, 1, 2], (1, True))",
+            "partition([3, 1, 2], (True, False))",
+            "add([1.0], 2, np.zeros(1), out=np.zeros(1))",
+            "modf([1.5], np.zeros(1), out=(None, None))",
             "linalg.pinv([1, 2, 3])",
             "rot90([[1, 2], [3, 4]], 1.5)",
             "rot90([[1, 2], [3, 4]], -1)",
@@ -319,6 +335,20 @@ CASES = {
             f"A([0, 1]) {op} np.array(['a', 'b'])",
         )
     )
+    + tuple(
+        code
+        for op in ("<", "<=", ">", ">=")
+        for code in (
+            f"A([1, 2, 3]) {op} np.timedelta64(2)",
+            f"np.timedelta64(2) {op} A([1, 2, 3])",
+            f"A([1, 2, 3]) {op} np.array([2, 2, 2], object)",
+            f"A([1.5, 2]) {op} np.timedelta64(2)",
+        )
+    )
+    + ("xp.less(A([1, 2]), np.timedelta64(2))", "math.trunc(A(1.5))", "math.trunc(A([1.5]).sum())")
+    + ("xp.polyfit(A([1.0, 2]), A([1.0, 2]), 2, cov=True)",)
+    + ("xp.polyfit(A([1.0] * 5), A([1.0, 2, 1, 2, 1]), 2, cov=True)",)
+    + ("xp.polyfit(A([1.0, 2, 4]), A([1.0, 2, 3]), 1, full=True)[2]",)
     + ("xp.equal(A([1]), np.array(['a']))", "A([1]) < np.array(['a'])"),
 }
 
@@ -362,6 +392,10 @@ WRITES = (
     "r = A(1); r[...] = [5]",
     "r = A([1, 2]); r[1, ...] = [5]",
     "r = A(1); r[...] = np.array([5])",
+    "r = A(1); r[...] = []",
+    "r = A(1); r[...] = [[5]]",
+    "r = A(1); r[...] = (5,)",
+    "r = A([1, 2]); r[1, ...] = [[5]]",
     "r = A([1, 2, 3]); r[:] = ['4', '5', '6']",
     *(
         f"r = A({numbers}); r[{place}] = {value}"
@@ -372,6 +406,8 @@ WRITES = (
         for place in places
         for value in ("[7]", "(7,)", "[[7]]", "[[5, 6]]", "[[[5, 6]]]", "[[[]]]", "[]")
     ),
+    "r = A(np.arange(6).reshape(2, 3).T); r.flat[r.flat > 3] = 0",
+    "r = A(np.arange(6).reshape(2, 3)); r.flat[[0, 3]] = r.flat[1:3]",
     "r = A([1, 2, 3]); s = xp.subtract.reduce(r, axis=()); s += 1",
     "r = A([1, 2, 3]); s = r[1]; s *= [1, 2]; r[:] = s[:3]",
     "r = A([1.0, 2, 3]); r.fill(Ratio(2.5))",
@@ -393,7 +429,8 @@ def run(code, xp, statement=False):
         made = np.array(data, dtype)
         return made if xp is np else dnb.array(made)
 
-    names = {"xp": xp, "A": make, "np": np, "Level": Level, "Ratio": Ratio, "INF": INF, "NAN": NAN}
+    names = {"xp": xp, "A": make, "np": np, "math": math, "INF": INF, "NAN": NAN}
+    names |= {"Level": Level, "Ratio": Ratio}
     if not statement:
         return eval(code, names)
     exec(code, names)
@@ -548,16 +585,27 @@ def test_a_number_that_is_drawn_is_a_scalar(session):
 
 @pytest.mark.parametrize("name", ["fft", "ifft"])
 def test_transforms_of_real_elements_have_zeros_of_the_sign_of_numpys(session, name):
+    if name == "fft":
+        found = dnb.fft.fft2(dnb.array(np.eye(4))).to_numpy()
+        assert np.signbit(found.imag).tolist() == np.signbit(np.fft.fft2(np.eye(4)).imag).tolist()
     for a in ([1.0, 0, 0, 0], [1.0, 2, 1, 2], [0.0, 0, 0], [[1.0], [2.0]], np.eye(5, 6)):
         found = getattr(dnb.fft, name)(dnb.array(a)).to_numpy()
         wanted = getattr(np.fft, name)(a)
         assert np.signbit(found.imag).tolist() == np.signbit(wanted.imag).tolist()
 
 
-@pytest.mark.parametrize("view", ["x", "x.T", "x[:, 1:]", "x[::-1, ::2]", "x[0]", "x[0, ::2]"])
-def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view):
+FLATS = (
+    "x|x.T|x[:, 1:]|x[::-1, ::2]|x[0]|x[0, ::2]|x[1:2, :1]|x[0, 0:0]|xp.einsum('ii->i', x[:, :3])"
+)
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("view", [*FLATS.split("|"), "x[..., None].T", "xp.diagonal(x)"])
+def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view, kind):
+    view = view if kind is float else f"({view}).real"
+
     def walked(xp):
-        x = xp.array(np.arange(12.0).reshape(3, 4))
+        x = xp.array(np.arange(12.0).reshape(3, 4).astype(kind))
         seen, flat = [], eval(view).flat
         for i, value in enumerate(flat):
             seen.append(float(value))
@@ -565,6 +613,17 @@ def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view):
         return seen, flat.index, x.tolist()
 
     assert walked(dnb) == walked(np)
+
+
+def test_flat_fetches_many_elements_at_a_time_as_long_as_none_is_written(session):
+    x = dnb.array(np.arange(600.0).reshape(200, 3), dist="cyclic")
+    for walked in (x, x.T, x[1:, ::2]):
+        before = session.fetches
+        assert len(list(walked.flat)) == walked.size
+        assert session.fetches - before < 10
+    for i, value in enumerate(x.flat):
+        x[-1, -1] = -i
+        assert float(value) == (i if i < 599 else -598)
 
 
 def test_flat_is_an_iterator(session):
@@ -575,6 +634,7 @@ def test_flat_is_an_iterator(session):
         assert (flat.index, flat.coords) == (1, (0, 1))
         assert [float(v) for v in flat] == [1, 2, 3, 4, 5]
         assert list(flat) == []
+        assert (flat.index, flat.coords) == (6, (2, 0))
         assert float(flat[3]) == 3  # and begins again
         assert (float(next(flat)), flat.index, flat.copy().shape) == (0, 1, (6,))
 
@@ -602,12 +662,50 @@ def test_series_of_several_axes_have_the_shape_of_numpys(session, module):
         np.testing.assert_allclose(found, wanted)
 
 
-@pytest.mark.parametrize("name", ["polyval2d", "polygrid2d", "polyval3d"])
-def test_series_of_several_variables(session, name):
-    c = np.arange(8.0).reshape((2,) * int(name[-2]) + (-1,))
-    found = getattr(dnb.polynomial.polynomial, name)(*[dnb.array([0.5, 2])] * int(name[-2]), c)
-    wanted = getattr(np.polynomial.polynomial, name)(*[np.array([0.5, 2])] * int(name[-2]), c)
-    np.testing.assert_allclose(np.asarray(found), wanted)
+@pytest.mark.parametrize("module", SERIES)
+@pytest.mark.parametrize("end", ["val2d", "grid2d", "val3d", "grid3d"])
+def test_series_of_several_variables(session, module, end):
+    def values(xp, make):
+        named = f"{SERIES[module].removesuffix('val')}{end}"
+        value = getattr(getattr(xp.polynomial, module), named)
+        points = [make([0.5, 2]), make([3.0, 4]), make([5, 6])][: int(end[-2])]
+        found = value(*points, c=make(np.arange(24).reshape(2, 3, 4)))
+        if "val" in end:
+            with pytest.raises(ValueError, match="incompatible"):
+                value(*points[:-1], make([1]), np.ones((2, 3, 4)))
+        return np.asarray(found)
+
+    found, wanted = values(dnb, dnb.array), values(np, np.array)
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "v(A([1.0, 2, 3]), [1.0, 5, 7])",
+        "v(A([1.0, 2]), np.arange(4.0).reshape(2, 2), tensor=True)",
+        "v(A([1.0, 2]), np.arange(4.0).reshape(2, 2), tensor=False)",
+        "v(A([1.0, 2]), [1, 2], tensor=False)",
+        "v(x=A([1, 2]), r=3)",
+    ],
+)
+def test_polynomials_of_given_roots(session, code):
+    def value(xp):
+        names = {"v": xp.polynomial.polynomial.polyvalfromroots, "A": xp.array, "np": np}
+        return eval(code, names)
+
+    agree(lambda: value(np), lambda: Read(value(dnb)), 1e-12)
+
+
+def test_series_are_modules_which_functions_of_users_take_along(session):
+    from distnb.polynomial.polynomial import polyval
+
+    series = dnb.polynomial.polynomial
+    assert polyval is series.polyval
+    assert importlib.import_module("distnb.polynomial.chebyshev") is dnb.polynomial.chebyshev
+    for value in (lambda v: series.polyval(v, [1, 2, 3]), lambda v: polyval(v, [1, 2, 3])):
+        assert dnb.map(value, dnb.array([0.0, 1, 2])).tolist() == [1.0, 6.0, 17.0]
 
 
 def test_outputs_by_position_may_be_fewer_than_there_are(session):
@@ -625,6 +723,8 @@ def test_results_have_the_methods_of_numbers(session):
     assert (x.is_integer(), x.as_integer_ratio(), x.hex()) == (False, (17, 4), (4.25).hex())
     assert (n.bit_count(), math.trunc(x), math.floor(x), math.ceil(n)) == (3, 4, 4, 7)
     assert not hasattr(dnb.array([1.5]), "is_integer")
+    assert (x == None) is False  # noqa: E711 - as Python answers for a number
+    assert (n != None) is True  # noqa: E711
 
 
 def test_a_complex_number_is_cast_and_an_array_is_not(session):

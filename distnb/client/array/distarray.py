@@ -69,9 +69,9 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import assign, elementwise, understood
 from distnb.client.record.operators import (
-    EQUALITY,
+    COMPARISONS,
     arithmetic,
-    equality,
+    comparison,
     odd,
     power_arithmetic,
     unary,
@@ -382,6 +382,8 @@ class DistArray(Array):
         return found[()] if found.dtype.kind == "c" and self.single else found
 
     def __trunc__(self) -> int:
+        if not self.single:
+            raise TypeError("type numpy.ndarray doesn't define __trunc__ method")
         return math.trunc(self._scalar()[()])
 
     def __iter__(self) -> Iterator[DistArray]:
@@ -421,7 +423,7 @@ class DistArray(Array):
             return
         view, is_element = index_view(self.dview, key)
         if is_element or view.shape or isinstance(value, list | tuple):
-            check_levels(value, len(view.shape), self.dtype)
+            check_levels(value, len(view.shape), self.dtype, is_element)
         assign(self.alias(view), value)
 
     @property
@@ -676,8 +678,8 @@ class DistArray(Array):
                 return found
         if method != "at" and any(not understood(x) for x in inputs):
             return NotImplemented
-        if method == "__call__" and ufunc in EQUALITY and not kwargs and any(map(odd, inputs)):
-            return equality(ufunc, *inputs)
+        if method == "__call__" and ufunc in COMPARISONS and not kwargs and any(map(odd, inputs)):
+            return comparison(ufunc, *inputs)
         row = table.ELEMENTWISE.get(ufunc.__name__)
         if method == "__call__" and row is not None and row.run is ufunc:
             return elementwise(ufunc.__name__, *inputs, **kwargs)

@@ -43,8 +43,13 @@ def no_bool(axis: Any) -> Any:
     return axis
 
 
-def check_levels(value: ArrayLike, ndim: int, dtype: np.dtype) -> None:
-    """Raise what NumPy raises for a list that has more levels than its target has axes."""
+def check_levels(value: ArrayLike, ndim: int, dtype: np.dtype, element: bool) -> None:
+    """Raise what NumPy raises for a list that has more levels than its target has axes.
+
+    Of no axes that is an element, or a view, of which NumPy tells in another way.
+    """
+    if not ndim and not element and isinstance(value, list | tuple):
+        np.empty((), dtype)[...] = value
     if not ndim:
         if isinstance(value, list | tuple):
             np.empty(1, dtype)[0] = value

@@ -19,6 +19,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, understood
+from distnb.client.record.operators import COMPARISONS, odd
 from distnb.client.record.ufunc_options import tell_unfilled
 from distnb.client.select.taking import nonzero
 from distnb.common.errors import explain
@@ -63,6 +64,8 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
             if found is not None:
                 return found
         if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
+            if "out" in options:
+                raise TypeError("cannot specify 'out' as both a positional and keyword argument")
             options["out"] = (*inputs[row.nin :], *(None,) * (most - len(inputs)))
             inputs = inputs[: row.nin]
         if len(inputs) != row.nin:
@@ -77,6 +80,8 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
                 raise TypeError(
                     explain(f"{row.name}()", type(x).__name__, "array-like", "convert it")
                 )
+        if row.run in COMPARISONS and not options and any(map(odd, inputs)):
+            return row.run(*_first_array(*inputs))
         return elementwise(row.name, *_first_array(*inputs), **options)
 
     function.__signature__ = _signature(row.nin)  # type: ignore[attr-defined]

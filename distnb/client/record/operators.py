@@ -18,7 +18,7 @@ from distnb.client.record.operations import done, elementwise, simple
 from distnb.common.config import config
 from distnb.ops.scalars import NUMBERS
 
-__all__ = ["EQUALITY", "arithmetic", "equality", "odd", "power_arithmetic", "unary"]
+__all__ = ["COMPARISONS", "arithmetic", "comparison", "odd", "power_arithmetic", "unary"]
 
 
 class Arithmetic(NamedTuple):
@@ -133,16 +133,20 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
     try:
         return ufunc(y, x) if swap else ufunc(x, y)
     except TypeError:
-        if ufunc not in EQUALITY or np.asarray(y).dtype.kind in _NUMERIC:
+        if ufunc not in _EQUALITY or np.asarray(y).dtype.kind in _NUMERIC:
             raise
-    return _compared(EQUALITY[ufunc], x, y)
+    if y is None and x.single and not x.shape:  # as Python answers for NumPy's scalars
+        return ufunc is np.not_equal
+    return _compared(_EQUALITY[ufunc], x, y)
 
 
 #: What compares elements with text, dates and objects.
-EQUALITY: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+_EQUALITY: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.equal: operator.eq,
     np.not_equal: operator.ne,
 }
+#: What compares elements.
+COMPARISONS = frozenset((*_EQUALITY, np.less, np.less_equal, np.greater, np.greater_equal))
 _NUMERIC = "biufc"
 
 
@@ -151,14 +155,16 @@ def odd(x: object) -> bool:
     return isinstance(x, np.ndarray | np.generic) and x.dtype.kind not in _NUMERIC
 
 
-def equality(ufunc: np.ufunc, x: ArrayLike, y: ArrayLike) -> Any:
+def comparison(ufunc: np.ufunc, x: ArrayLike, y: ArrayLike) -> Any:
     """Compare elements with what is :func:`odd`, where NumPy asks for it.
 
     NumPy's ufuncs have no loops for text, and raise an error of which its operators make an answer.
     """
     pair: tuple[Any, ...] = (y, x) if odd(x) else (x, y)
+    if pair[1].dtype.kind in _COMPARED and ufunc in _EQUALITY:
+        return _compared(_EQUALITY[ufunc], *pair)
     if pair[1].dtype.kind in _COMPARED:
-        return _compared(EQUALITY[ufunc], *pair)
+        return array_of(pair[0].session, np.asarray(ufunc(np.asarray(x), np.asarray(y))))
     return ufunc(*[np.empty(0, x.dtype) for x in pair])
 
 

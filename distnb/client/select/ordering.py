@@ -264,8 +264,8 @@ def _check_partition(
         d = one_axis(axis, x.ndim)
     np.partition(np.empty(1, x.dtype), 0, -1, kind, order)
     n = x.shape[d]
-    places = kth if isinstance(kth, tuple | list) else np.ravel(kth)
-    if any(isinstance(k, bool | np.bool_) for k in places):
+    places = np.ravel(kth)
+    if places.dtype == bool:
         raise ValueError("Booleans unacceptable as partition index")
     for k in places:
         if not -n <= operator.index(k) < n and x.size:

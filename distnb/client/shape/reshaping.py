@@ -9,8 +9,8 @@ intervals of other rows, between two looks at memory as rows.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
-from itertools import chain, pairwise
+from collections.abc import Callable, Generator, Iterator
+from itertools import islice, pairwise
 from math import prod
 from typing import Any, NamedTuple, SupportsIndex, cast
 
@@ -20,12 +20,14 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.aliasing import look_at, outline
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create, is_whole
-from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.conversion import Readable, array_of, copied
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
+from distnb.client.handle.reach import brought
 from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
+from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Whole, cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout
@@ -319,9 +321,11 @@ def _in_order(x: Array, order: Order, copy: bool | None) -> Array:
 
 #: Axes of arrays whose elements NumPy walks over.
 _MOST_FLAT = 32
+#: Elements that come at a time, at first and at most.
+_AHEAD, _MOST_AHEAD = 1 << 12, 1 << 17
 
 
-class Flat:
+class Flat(Readable):
     """The elements of an array in C order, as ``numpy.ndarray.flat``.
 
     Examples
@@ -345,7 +349,7 @@ class Flat:
 
     def _reset(self) -> None:
         """Begin again: the next element is the first one."""
-        self.index = 0
+        self._at = 0
         self._left: Iterator[Any] | None = None
 
     def __delitem__(self, key: object) -> None:
@@ -362,13 +366,22 @@ class Flat:
         if self._left is None:
             self._left = _one_by_one(self.base)
         found = next(self._left)
-        self.index += 1
+        self._at += 1
         return found
 
     @property
+    def index(self) -> int:
+        """The position of the element whose turn it is."""
+        return self._at
+
+    @property
     def coords(self) -> Ints:
-        """The index of the element whose turn it is."""
-        return tuple(map(int, np.unravel_index(self.index, self.base.shape)))
+        """The index of the element whose turn it is; after the last one, that of one row more."""
+        shape, at, found = self.base.shape, self._at, list[int]()
+        for n in shape[:0:-1]:
+            at, i = divmod(at, max(n, 1))
+            found.insert(0, i)
+        return (at, *found) if shape else ()
 
     def copy(self) -> Array:
         """Return a copy of the elements along one axis."""
@@ -378,6 +391,33 @@ class Flat:
         """Return the elements as a NumPy array; obeys the gather budget."""
         found = self.base.__array__().reshape(-1)
         return found if dtype is None else found.astype(dtype)
+
+    def __distarray__(self, session: Session | None) -> Array:
+        """Return the elements as operations take them."""
+        return ravel(self.base)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return getattr(ufunc, method)(*map(_unflat, inputs), **options)
+
+    def __eq__(self, other: object) -> Any:
+        return ravel(self.base) == _unflat(other)
+
+    def __ne__(self, other: object) -> Any:
+        return ravel(self.base) != _unflat(other)
+
+    def __lt__(self, other: ArrayLike) -> Any:
+        return ravel(self.base) < _unflat(other)
+
+    def __le__(self, other: ArrayLike) -> Any:
+        return ravel(self.base) <= _unflat(other)
+
+    def __gt__(self, other: ArrayLike) -> Any:
+        return ravel(self.base) > _unflat(other)
+
+    def __ge__(self, other: ArrayLike) -> Any:
+        return ravel(self.base) >= _unflat(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, key: Any) -> Array:
         self._reset()
@@ -407,10 +447,60 @@ class Flat:
 
 
 def _one_by_one(x: Array) -> Iterator[Any]:
-    """Read elements in C order: all along one axis if that is a view, else row after row."""
-    if not x.ndim or x.dview.is_whole(x.dbase.shape):
-        return iter(ravel(x))
-    return chain.from_iterable(x[index] for index in np.ndindex(x.shape[:-1]))
+    """Read elements in C order, each as it is when it is its turn.
+
+    Those in reach are read where they lie, until they leave. Others come many at a time, and hold
+    until anything is recorded that might write them; of a loop that writes, few come the next time.
+    """
+    if x.ndim < 2:
+        yield from cast("Any", x if x.ndim else x.alias(x.dview.insert(0)))
+        return
+    at, ahead = 0, _AHEAD
+    while at < x.size:
+        if x.near is not None or brought(x):
+            at = yield from _near_ones(x, at)
+            continue
+        some = x[_next_box(x.shape, at, ahead)].to_numpy()
+        read = yield from _fresh_ones(x, some)
+        at, ahead = at + read, min(2 * (ahead if read == some.size else read), _MOST_AHEAD)
+
+
+def _near_ones(x: Array, at: int) -> Generator[Any, None, int]:
+    """Read elements in reach until they leave; returns where the next one is."""
+    near, whole = cast("np.ndarray", x.near), x._whole
+    for value in islice(near.flat, at, None):
+        yield value
+        at += 1
+        if x._near is not near or (whole is not None and x.dbase.near is not whole):
+            break
+    return at
+
+
+def _fresh_ones(x: Array, some: np.ndarray) -> Generator[Any, None, int]:
+    """Read what was fetched until it may be written; returns how many were read."""
+    session, read = x.session, 0
+    state = session.changes, session.transport.foreign
+    for value in some.flat:
+        yield value
+        read += 1
+        if (session.changes, session.transport.foreign) != state:
+            break
+    return read
+
+
+def _next_box(shape: Ints, at: int, n: int) -> tuple[int | slice, ...]:
+    """Return an index of elements that follow each other in C order: at most ``n``, but one."""
+    index, inner, d = np.unravel_index(at, shape), 1, len(shape) - 1
+    while d and not index[d] and inner * shape[d] <= n:
+        inner *= shape[d]
+        d -= 1
+    first = int(index[d])
+    return (*map(int, index[:d]), slice(first, first + max(n // inner, 1)))
+
+
+def _unflat(x: Any) -> Any:
+    """Return elements that are to be compared: those of an iterator as an array."""
+    return ravel(x.base) if isinstance(x, Flat) else x
 
 
 def _flat_key(key: object, n: int) -> Any:

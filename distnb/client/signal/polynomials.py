@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
-from distnb.client.linalg.factorizations import inv, lstsq
+from distnb.client.linalg.factorizations import lstsq
 from distnb.client.linalg.products import matmul
 from distnb.client.record.creation import (
     asarray,
@@ -419,7 +419,7 @@ def polyfit(
     c, rest, rank, s = lstsq(left / scale, right, rcond)
     c = c / (scale if c.ndim == 1 else scale[:, None])
     if full:
-        return c, rest, rank, s, rcond
+        return c, rest, np.int32(rank), s, rcond
     if rank != order:
         said = "Polyfit may be poorly conditioned"
         warnings.warn(said, np.exceptions.RankWarning, stacklevel=2)
@@ -458,8 +458,11 @@ def _check(x: Array, y: Array, w: Array | None, order: int) -> None:
 def _uncertainty(
     left: Array, scale: Array, rest: Array, free: int, cov: bool | str, ndim: int
 ) -> Array:
-    """Return the covariance of the coefficients, unscaled if that is asked for."""
-    base = inv(matmul(left.T, left))
+    """Return the covariance of the coefficients, unscaled if that is asked for.
+
+    The notebook inverts the few numbers, so that it is told at once if they are singular.
+    """
+    base = asarray(np.linalg.inv(matmul(left.T, left).to_numpy()), session=left.session)
     base = base / (scale[:, None] * scale[None, :])
     factor: Any = 1
     if cov != "unscaled":

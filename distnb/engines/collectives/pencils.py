@@ -237,6 +237,7 @@ def _transform(values: np.ndarray, step: Any, scratch: Scratch) -> np.ndarray:
 
 def _conjugate(into: np.ndarray, values: np.ndarray) -> None:
     np.conjugate(values, out=into)
+    into.imag += 0.0  # -0.0 where NumPy, which computes both halves, has 0.0
 
 
 def _put(region: Box, values: np.ndarray, targets: list[PackBuffer]) -> None:
