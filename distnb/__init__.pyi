@@ -121,7 +121,7 @@ from distnb.client.files.opening import Opened
 from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.lasting.kept_arrays import Table
 from distnb.client.linalg.contractions import SummedAxes
-from distnb.client.math.mapping import vectorize as vectorize
+from distnb.client.math.along_axis import vectorize as vectorize
 from distnb.client.math.ufuncs import _Limit
 from distnb.client.record.eager import Out
 from distnb.client.record.placement import Placement as Placement

@@ -59,7 +59,7 @@ from distnb.client.linalg.diagonals import (
 )
 from distnb.client.linalg.einsum import einsum, einsum_path
 from distnb.client.linalg.products import dot, matmul, matvec, vecdot, vecmat
-from distnb.client.math.along_axis import apply_along_axis, piecewise
+from distnb.client.math.along_axis import apply_along_axis, piecewise, vectorize
 from distnb.client.math.bits import packbits, unpackbits
 from distnb.client.math.blocks import map_blocks
 from distnb.client.math.composed import (
@@ -82,7 +82,6 @@ from distnb.client.math.composed import (
 )
 from distnb.client.math.differences import diff, ediff1d, gradient, trapezoid
 from distnb.client.math.mapping import map_ as map
-from distnb.client.math.mapping import vectorize
 from distnb.client.math.padding import pad, trim_zeros
 from distnb.client.math.reductions import all_ as all
 from distnb.client.math.reductions import (

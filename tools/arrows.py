@@ -96,8 +96,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
-        ufunc_texts ufuncs reductions scans differences composed pickling mapping blocks along_axis
-        stacks padding bits
+        ufunc_texts ufuncs reductions scans differences composed pickling mapping blocks core_axes
+        stacks along_axis padding bits
     """,
     "distnb.client.linalg": """
         matrix_commands contraction_commands contractions einsum grid_products products

@@ -59,6 +59,28 @@ class Elements(NamedTuple):
         return self.function(*args, **self.kwargs, **dict(zip(self.names, named, strict=True)))
 
 
+class Stacks(NamedTuple):
+    """Calls a function of some last axes for each place of the others, as ``numpy.vectorize``."""
+
+    element: Elements
+    signature: str
+    otypes: str | None
+
+    def found(self, *arrays: Any) -> Any:
+        """Return the results: an array, or a tuple of arrays."""
+        return np.vectorize(self.element.one, self.otypes, signature=self.signature)(*arrays)
+
+    def __call__(self, *arrays: Any) -> None:
+        """Fill the last ones of some arrays with the results for the first ones."""
+        count = len(self.element.places) + len(self.element.names)
+        outs = arrays[count:]
+        if not outs[0].size:
+            return
+        found = self.found(*arrays[:count])
+        for out, one in zip(outs, found if isinstance(found, tuple) else (found,), strict=True):
+            out[...] = one
+
+
 class Task(NamedTuple):
     """Calls a function with parts of arrays, at ``places`` among arguments that are the same."""
 

@@ -493,14 +493,44 @@ def test_a_vectorized_function_describes_itself(session):
     assert dnb.vectorize(named.pyfunc, doc="Other.").__doc__ == "Other."
 
 
-def test_functions_with_signatures_are_called_in_the_notebook(session):
-    summed = dnb.vectorize(lambda v: v.sum(), signature="(n)->()")
+@pytest.mark.ways("spmd", "started")
+@pytest.mark.parametrize("dist", ["block", ("*", "block"), ("block", "block"), None], ids=str)
+def test_functions_of_some_last_axes(session, dist):
+    x, least = dnb.array(N, dist=dist), N.min(axis=1)
+    same(dnb.vectorize(lambda v: v.sum(), signature="(n)->()")(x), N.sum(axis=1))
+    y = dnb.array(least, dist="block")
+    shifted = dnb.vectorize(lambda v, a: (v - a, v.max()), signature="(n),()->(n),()")
+    for got, want in zip(shifted(x, y), (N - least[:, None], N.max(axis=1)), strict=True):
+        same(got, want)
+    pairs = dnb.vectorize(lambda v, k: v[: 2 * k], "f", excluded=[1], signature="(n)->(k)")
+    same(pairs(x.T, 1), N.T[:, :2].astype("f4"))
+    powers = dnb.vectorize(lambda v, *, power: v**power, excluded=["power"], signature="(n)->(n)")
+    same(powers(x, power=2), N**2)
+    outer = dnb.vectorize(np.outer, signature="(m),(n)->(m,n)")
+    same(
+        outer(x[:, None], x[:2, 1:]),
+        np.vectorize(np.outer, signature="(m),(n)->(m,n)")(N[:, None], N[:2, 1:]),
+    )
+
+
+def test_functions_of_some_last_axes_that_do_not_fit(session):
     x = dnb.array(N, dist="block")
-    same(summed(x), N.sum(axis=1))
+    summed = dnb.vectorize(lambda v: v.sum(), signature="(n)->()")
     with setting(cutoff=1 << 12):
         same(summed(dnb.array(N)), N.sum(axis=1))
-    with setting(gather_budget=8), pytest.raises(dnb.GatherError):
-        summed(x)
+    with pytest.raises(ValueError, match="enough dimensions"):
+        summed(x.sum())
+    with pytest.raises(ValueError, match="otypes"):
+        summed(x[:0])
+    assert dnb.vectorize(np.sum, "d", signature="(n)->()")(x[:0]).shape == (0,)
+    with pytest.raises(ValueError, match="broadcast"):
+        dnb.vectorize(np.dot, signature="(n),(n)->()")(x, dnb.ones((3, N.shape[1])))
+    with pytest.raises(ValueError, match="core dimension"):
+        dnb.vectorize(np.dot, signature="(n),(n)->()")(x, x.T[: len(N)])
+    uneven = dnb.vectorize(lambda v: v[: int(v[0]) % 2 + 1], signature="(n)->(k)")
+    with pytest.raises(ValueError, match="core dimension|broadcast"):
+        np.asarray(uneven(dnb.arange(12.0).reshape(4, 3) * 1.5))
+    assert float(x.sum()) == N.sum()
 
 
 # -- ufuncs of others ----------------------------------------------------------------------------

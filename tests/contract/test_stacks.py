@@ -57,6 +57,44 @@ def test_stacks_of_many_axes(session):
         check(running, dnb.array(np.ones(shape), dist="block"))
 
 
+def test_options_of_generalized_ufuncs(session):
+    a = dnb.array(numbered((4, 3, 2, 5)), dist=("*", "block", "*", "*"))
+    b = dnb.array(numbered((2, 5)), dist="block")
+    check(lambda x, y: inner(x, y, axis=-1, keepdims=True), a, b)
+    check(lambda x: inner(x, x, axes=[0, 0], keepdims=True), a)
+    check(lambda x: inner(x, x, axes=[0, 0, 1], keepdims=True), a)
+    check(lambda x: running(x, axes=[1, -1]), a)
+    check(lambda x, y: times(x, y, axes=[(-2, -1), (1, 0), (0, 1)]), a, b)
+    check(lambda x, y: times(x, y, axes=[(-2, -1), (1, 0), (-1, 0)]), a, b)
+    check(lambda x: determinant(x, axes=[(1, 0), (), ()]), a[:2, :2] + 3)
+    check(lambda x, y: inner(x, y, dtype="l", casting="unsafe"), a, b)
+    check(lambda x, y: inner(x, y, signature="ll->l", casting="unsafe"), a, b)
+    for x, y in ((a, b.T), (a[0, 0, 0], b.T), (b, b[0]), (b[0], b[1]), (b[0], 0 * a[0, 0].T)):
+        check(_umath_tests.matmul, x, y)
+
+
+def test_outputs_of_generalized_ufuncs(session):
+    x = dnb.array(numbered((6, 5)), dist=("*", "block"))
+    for like in (np.zeros((6, 5)), dnb.zeros((6, 5), dist="block")):
+        out = like
+        assert running(x, out=out, axis=0) is out
+        same(dnb.asarray(out), running(x.to_numpy(), axis=0))
+        assert running(out, out=out) is out
+        same(dnb.asarray(out), running(running(x.to_numpy(), axis=0)))
+    every, want = dnb.zeros((2, 6)), np.zeros((2, 6))
+    assert inner(x, x, every) is every
+    same(every, inner(x.to_numpy(), x.to_numpy(), want))
+    sign, log = dnb.zeros(3), None
+    square = dnb.array(numbered((3, 2, 2)), dist="block") + 1
+    found = determinant(square, out=(sign, log))
+    assert found[0] is sign
+    same(sign, determinant(square.to_numpy())[0])
+    same(found[1], determinant(square.to_numpy())[1])
+    view = dnb.zeros((5, 6), dist="block")
+    times(x, x.T[:, :2], view[:2].T)
+    same(view[:2], times(x.to_numpy(), x.to_numpy().T[:, :2]).T)
+
+
 def test_numbers_have_the_dtype_that_numpy_gives_them(session):
     x = dnb.array(numbered((7, 5), "f4"), dist="block")
     check(lambda a: inner(a[:, :1], np.ones(1)), x)
@@ -103,14 +141,23 @@ def test_what_does_not_fit(session):
         times(x[0], x)
     with pytest.raises(ValueError, match="broadcast"):
         inner(x, dnb.ones((3, 5)))
-    with pytest.raises(TypeError, match="cumsum with .'out'.*axis= alone"):
-        running(x, out=dnb.empty((7, 5)))
+    with pytest.raises(ValueError, match="shape|broadcast"):
+        running(x, out=dnb.empty((7, 4)))
+    with pytest.raises(TypeError, match="same_kind"):
+        running(x, out=dnb.empty((7, 5), dtype=int))
+    for options in ({"keepdims": True}, {"where": True}, {"axis": 0, "axes": [0, 0]}, {"axes": 0}):
+        with pytest.raises(TypeError):
+            running(x, **options)
+    with pytest.raises(TypeError, match="keepdims.*boolean"):
+        inner(x, x, keepdims=1)
+    with pytest.raises(np.exceptions.AxisError, match="axes item"):
+        times(x, x.T, axes=[0, (0, 1), (0, 1)])
+    with pytest.raises(ValueError, match="all inputs and outputs"):
+        running(x, axes=[0])
     with pytest.raises(TypeError, match="single shared core dimension"):
         times(x, x, axis=0)
     with pytest.raises(TypeError, match="not supported for the input types|No matching|no loop"):
         running(x.astype(complex))  # cumsum has loops of reals
-    with pytest.raises(TypeError, match=r"matmul of \(m\?,n\)"):
-        _umath_tests.matmul(x, x.T)
     with pytest.raises(RuntimeError, match="How unexpected"):
         np.asarray(_umath_tests.always_error_gufunc(x, dnb.ones(7)))
     with pytest.raises(np.exceptions.AxisError):

@@ -9,7 +9,6 @@ partial products are added up. If an operand lies on a grid, there are the ways 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -20,7 +19,6 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
 from distnb.client.handle.host_arrays import all_here, fits, watched
-from distnb.client.handle.indexing import one_axis
 from distnb.client.handle.small_steps import product
 from distnb.client.linalg import grid_products
 from distnb.client.linalg.contraction_commands import (
@@ -32,6 +30,7 @@ from distnb.client.linalg.contraction_commands import (
 )
 from distnb.client.linalg.grid_products import Way, multiply_parts
 from distnb.client.linalg.matrix_commands import operands
+from distnb.client.math.core_axes import Wanted, core_axes, delivered_at, places, to_end
 from distnb.client.math.ufuncs import add_facts
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
@@ -287,77 +286,19 @@ def _with_options(
 ) -> Any:
     """Do a product with options of NumPy's generalized ufuncs; raise TypeError for unknown ones."""
     known = dict(options)
-    axes, axis = known.pop("axes", None), known.pop("axis", None)
-    keep, dtype = known.pop("keepdims", False), known.pop("dtype", None)
+    wanted = Wanted.of(known)
+    dtype = known.pop("dtype", None)
     for name in known.keys() - {"casting", "order", "subok"}:
         raise TypeError(explain(f"{ufunc.__name__}()", f"{name}=", "out or axes", "leave it out"))
-    if axis is not None and axes is not None:
-        raise TypeError("cannot specify both 'axis' and 'axes'")
     arrays = operands(*inputs)
-    cores = _core_axes(ufunc, arrays)
-    if (axis is not None or keep) and cores != [1, 1, 0]:
-        raise TypeError(f"{ufunc.__name__} does not support keepdims or axis: got its signature")
-    if axis is not None:
-        axes = [axis, axis, axis] if keep else [axis, axis]
-    places = _places(axes, cores, arrays, bool(keep))
-    moved = [_to_end(x, at) for x, at in zip(arrays, places, strict=False)]
+    at = places(ufunc, core_axes(str(ufunc.signature), arrays), wanted)
+    moved = [to_end(x, axes) for x, axes in zip(arrays, at, strict=False)]
     if dtype is not None:
         moved = [x.astype(numeric(dtype), casting="same_kind") for x in moved]
     found = product(*moved)
-    if keep:
+    if wanted.keepdims:
         found = found[..., None] if isinstance(found, Array) else np.asarray(found)[..., None]
-    if places[-1]:
-        at = _numbers(places[-1], found.ndim)
-        rest = iter(range(found.ndim - len(at)))
-        ends = {d: found.ndim - len(at) + k for k, d in enumerate(at)}
-        found = found.transpose([ends[d] if d in ends else next(rest) for d in range(found.ndim)])
-    return delivered(found, out, known.get("casting", "same_kind"))
-
-
-def _core_axes(ufunc: np.ufunc, arrays: Sequence[Array]) -> list[int]:
-    """Return how many axes of each operand, and of the result, take part."""
-    if "?" in str(ufunc.signature):  # vectors have one axis less, and so has the result
-        less = [x.ndim < 2 for x in arrays]
-        return [1 if one else 2 for one in less] + [2 - sum(less)]
-    inputs, _, last = str(ufunc.signature).partition("->")
-    parts = [*inputs.strip("()").split("),("), last.strip("()")]
-    return [part.count(",") + bool(part) for part in parts]
-
-
-def _places(axes: object, cores: list[int], arrays: Sequence[Array], keep: bool) -> list[Ints]:
-    """Return for each operand, and the result, the axes that take part; checks what is given."""
-    count = [*cores[:-1], cores[-1] + keep]
-    if axes is None:
-        return [tuple(range(-n, 0)) for n in count]
-    if not isinstance(axes, list):
-        raise TypeError("axes should be a list")
-    given = list(axes)
-    if len(given) == len(arrays) and not cores[-1]:
-        given.append(-1 if keep else ())
-    if len(given) != len(count):
-        raise ValueError("axes should be a list with an entry for all inputs and outputs")
-    found = []
-    for one, n in zip(given, count, strict=True):
-        if not isinstance(one, tuple) and n > 1:
-            raise TypeError("axes item should be a tuple")
-        at = one if isinstance(one, tuple) else (one,)
-        if len(at) != n:
-            raise np.exceptions.AxisError(f"axes item should have {n} elements: got {at}")
-        found.append(tuple(operator.index(d) for d in at))
-    return found
-
-
-def _numbers(at: Ints, ndim: int) -> Ints:
-    found = tuple(one_axis(d, ndim) for d in at)
-    if len(set(found)) < len(found):
-        raise ValueError(f"axes item has value {at} repeated")
-    return found
-
-
-def _to_end(x: Array, at: Ints) -> Array:
-    """Return a view with some axes at the end, in their order."""
-    last = _numbers(at, x.ndim)
-    return x.transpose([*(d for d in range(x.ndim) if d not in last), *last])
+    return delivered_at(at[-1], found, out, known.get("casting", "same_kind"))
 
 
 # -- outputs ---------------------------------------------------------------------------------------

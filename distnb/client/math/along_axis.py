@@ -1,4 +1,4 @@
-"""Functions that call the user's: with a 1-D slice of an array, or with the elements of a mask."""
+"""Functions that call the user's: with slices of an array, elements of a mask, or one by one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import in_layout
+from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.blocks import record_call
-from distnb.client.math.mapping import constant
+from distnb.client.math.core_axes import core_axes
+from distnb.client.math.mapping import constant, map_operands, mapped
 from distnb.client.math.pickling import pickled
+from distnb.client.math.stacks import Made, recorded
 from distnb.client.record.creation import asarray, zeros_like
-from distnb.client.record.eager import at_once, session_of
+from distnb.client.record.eager import arrays_of, at_once, session_of
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.common import calling
@@ -166,3 +169,103 @@ def piecewise(
         if elements.size:
             y[mask] = function(elements, *args, **kw)
     return y
+
+
+# -- functions of scalars ----------------------------------------------------------------------
+
+
+class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
+    """Make a function of arrays of a function of scalars, as ``numpy.vectorize``.
+
+    It is called for each element, on the engine that holds it; what is sent, and what it must not
+    depend on, is as in :func:`distnb.map`. Distributed arrays that it uses are read, within the
+    gather budget: each engine gets all of them, and cannot write there. It can be a decorator.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        A Python function of scalars.
+    otypes : str or list of dtypes, optional
+        Dtypes of the results. By default the function is called in the notebook with the first
+        elements to find out, which reads them and waits for the engines.
+    doc : str, optional
+        The docstring.
+    excluded : set of int and str, optional
+        Places and names of arguments that are constants, and no arrays.
+    cache : bool
+        Has no effect: the function is called for the first elements once more.
+    signature : str, optional
+        Of a function of arrays of some last axes, such as ``"(n),(n)->()"``. These axes are made
+        whole, others stay cut as they are; the first arrays are read to find out what comes of it.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> @dnb.vectorize
+    ... def steps(n):
+    ...     count = 0
+    ...     while n != 1:
+    ...         n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
+    ...     return count
+    >>> with dnb.inprocess(3):
+    ...     steps(dnb.arange(1, 8, dist="block")).to_numpy()
+    array([ 0,  1,  7,  2,  5,  8, 16])
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function for each element of the arguments that are not excluded."""
+        places = [i for i in range(len(args)) if i not in self.excluded]
+        names = [name for name in kwargs if name not in self.excluded]
+        given = [*(args[i] for i in places), *(kwargs[name] for name in names)]
+        if not (callable(self.pyfunc) and given):  # a decorator with options; no arrays
+            return super().__call__(*args, **kwargs)
+        called = calling.Elements(
+            self.pyfunc,
+            "",
+            tuple(places),
+            tuple(None if i in places else constant(x) for i, x in enumerate(args)),
+            tuple(names),
+            {name: constant(x) for name, x in kwargs.items() if name not in names},
+        )
+        if self.signature is not None:
+            return self._of_stacks(called, given)
+        ins = map_operands(given)
+        kinds = _of_first(called, ins) if self.otypes is None else self.otypes
+        dtypes = tuple(numeric(d) for d in kinds)
+        called = called._replace(otypes="".join(d.char for d in dtypes))
+        return mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
+
+    def _of_stacks(self, called: calling.Elements, given: Sequence[ArrayLike]) -> Any:
+        """Call a function of arrays of some last axes."""
+        session = session_of(*given)
+        arrays = [asarray(x, session=session) for x in given]
+        many = calling.Stacks(called, str(self.signature), self.otypes)
+        name = calling.name_of(self.pyfunc)
+        cores = core_axes(many.signature, arrays)
+        loops = [x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores, strict=False)]
+        if all_here(arrays, session) or 0 in np.broadcast_shapes(*loops):
+            values = [x.__array__() for x in arrays]
+            return arrays_of(session, watched(f"vectorize ({name})", many.found, *values))
+        firsts = [np.asarray(x[(0,) * len(loop)]) for x, loop in zip(arrays, loops, strict=True)]
+        found = many.found(*firsts)
+        made = [
+            Made(np.shape(x), numeric(x.dtype))
+            for x in (found if isinstance(found, tuple) else (found,))
+        ]
+        counts = [len(core) for core in cores]
+        text = pickled(many, reads=True)
+        results = recorded(text, name, arrays, counts, np.broadcast_shapes(*loops), made)
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def _of_first(called: calling.Elements, ins: Sequence[Any]) -> list[np.dtype]:
+    """Return the dtypes of what a function returns for the first elements."""
+    if any(0 in np.shape(x) for x in ins):
+        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+    found = called.one(*map(_first, ins))
+    return [np.asarray(one).dtype for one in (found if isinstance(found, tuple) else (found,))]
+
+
+def _first(x: ArrayLike) -> Any:
+    """Return the first element of an operand."""
+    return np.asarray(x[(0,) * x.ndim] if isinstance(x, Array) else x).flat[0]

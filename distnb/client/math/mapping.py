@@ -26,7 +26,15 @@ from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Function
 
-__all__ = ["OTHERS_METHODS", "constant", "foreign", "foreign_method", "given_dtypes"]
+__all__ = [
+    "OTHERS_METHODS",
+    "constant",
+    "foreign",
+    "foreign_method",
+    "given_dtypes",
+    "map_operands",
+    "mapped",
+]
 
 _Dtypes = tuple[np.dtype, ...]
 
@@ -90,12 +98,12 @@ def map_(
         raise TypeError(explain("map()", "no arrays", "at least one", "pass what to map"))
     fixed = {name: constant(x) for name, x in constants.items()}
     called = partial(function, **fixed) if fixed else function
-    ins = _operands(arrays)
+    ins = map_operands(arrays)
     dtypes = _asked(called, ins) if dtype is None else given_dtypes(dtype)
-    return _mapped(called, calling.name_of(function), ins, dtypes)
+    return mapped(called, calling.name_of(function), ins, dtypes)
 
 
-def _operands(arrays: Sequence[Any]) -> list[Any]:
+def map_operands(arrays: Sequence[Any]) -> list[Any]:
     """Return the operands as arrays and scalars; one of them is a DistArray."""
     for x in arrays:
         if not understood(x):
@@ -137,7 +145,7 @@ def _asked(function: Callable[..., Any], ins: Sequence[Any]) -> _Dtypes:
         ) from error
 
 
-def _mapped(
+def mapped(
     function: Callable[..., Any] | calling.Elements, name: str, ins: Sequence[Any], dtypes: _Dtypes
 ) -> Any:
     """Call a function where the arrays are; return its results."""
@@ -165,90 +173,6 @@ def _spread(x: ArrayLike, shape: Ints) -> Any:
     if not isinstance(found, np.ndarray):
         return found
     return np.broadcast_to(found, shape) if found.ndim or not shape else found[()]
-
-
-# -- functions of scalars ----------------------------------------------------------------------
-
-
-class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
-    """Make a function of arrays of a function of scalars, as ``numpy.vectorize``.
-
-    It is called for each element, on the engine that holds it; what is sent, and what it must not
-    depend on, is as in :func:`distnb.map`. Distributed arrays that it uses are read, within the
-    gather budget: each engine gets all of them, and cannot write there. It can be a decorator.
-
-    Parameters
-    ----------
-    pyfunc : callable
-        A Python function of scalars.
-    otypes : str or list of dtypes, optional
-        Dtypes of the results. By default the function is called in the notebook with the first
-        elements to find out, which reads them and waits for the engines.
-    doc : str, optional
-        The docstring.
-    excluded : set of int and str, optional
-        Places and names of arguments that are constants, and no arrays.
-    cache : bool
-        Has no effect: the function is called for the first elements once more.
-    signature : str, optional
-        Of a function of arrays of some last axes. It is called in the notebook, and arrays are
-        read for it, within the gather budget; :func:`distnb.apply_along_axis` is for more.
-
-    Examples
-    --------
-    >>> import distnb as dnb
-    >>> @dnb.vectorize
-    ... def steps(n):
-    ...     count = 0
-    ...     while n != 1:
-    ...         n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
-    ...     return count
-    >>> with dnb.inprocess(3):
-    ...     steps(dnb.arange(1, 8, dist="block")).to_numpy()
-    array([ 0,  1,  7,  2,  5,  8, 16])
-    """
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function for each element of the arguments that are not excluded."""
-        places = [i for i in range(len(args)) if i not in self.excluded]
-        names = [name for name in kwargs if name not in self.excluded]
-        given = [*(args[i] for i in places), *(kwargs[name] for name in names)]
-        if not (callable(self.pyfunc) and given):  # a decorator with options; no arrays
-            return super().__call__(*args, **kwargs)
-        if self.signature is not None:
-            return self._with_signature(args, kwargs)
-        ins = _operands(given)
-        called = calling.Elements(
-            self.pyfunc,
-            "",
-            tuple(places),
-            tuple(None if i in places else constant(x) for i, x in enumerate(args)),
-            tuple(names),
-            {name: constant(x) for name, x in kwargs.items() if name not in names},
-        )
-        kinds = _of_first(called, ins) if self.otypes is None else self.otypes
-        dtypes = tuple(numeric(d) for d in kinds)
-        called = called._replace(otypes="".join(d.char for d in dtypes))
-        return _mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
-
-    def _with_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        session = session_of(*args, *kwargs.values())
-        values = [x.__array__() if isinstance(x, Array) else x for x in args]
-        named = {k: x.__array__() if isinstance(x, Array) else x for k, x in kwargs.items()}
-        return arrays_of(session, watched("vectorize", super().__call__, *values, **named))
-
-
-def _of_first(called: calling.Elements, ins: Sequence[Any]) -> list[np.dtype]:
-    """Return the dtypes of what a function returns for the first elements."""
-    if any(0 in np.shape(x) for x in ins):
-        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-    found = called.one(*map(_first, ins))
-    return [np.asarray(one).dtype for one in (found if isinstance(found, tuple) else (found,))]
-
-
-def _first(x: ArrayLike) -> Any:
-    """Return the first element of an operand."""
-    return np.asarray(x[(0,) * x.ndim] if isinstance(x, Array) else x).flat[0]
 
 
 # -- ufuncs ------------------------------------------------------------------------------------

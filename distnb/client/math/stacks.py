@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -14,68 +14,88 @@ from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import in_layout
 from distnb.client.handle.host_arrays import all_here, fits, watched
 from distnb.client.math.blocks import record_call
+from distnb.client.math.core_axes import Wanted, core_axes, delivered_at, places, to_end
 from distnb.client.math.pickling import pickled
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import arrays_of, session_of
 from distnb.client.session.session import Session
-from distnb.client.shape.viewing import moveaxis
-from distnb.common.errors import explain
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Ints, Layout, default_layout, on_engine
 from distnb.geometry.views import follow
 from distnb.ops.scalars import NUMBERS
 
-__all__ = ["stacked"]
+__all__ = ["Made", "recorded", "stacked"]
 
 
-class _Made(NamedTuple):
-    """What a ufunc makes of each stack: the shape of its last axes, and the dtype."""
+class _Called(NamedTuple):
+    """A ufunc with options of NumPy's, and how many axes of each operand and result take part."""
+
+    ufunc: np.ufunc
+    kinds: dict[str, Any]
+    counts: list[int]
+
+    def run(self, *args: np.ndarray) -> Any:
+        """Call it."""
+        return self.ufunc(*args, **self.kinds)
+
+    def sendable(self) -> Any:
+        """Return what can be pickled, called with operands and outputs."""
+        found = _sendable(self.ufunc)
+        return partial(found, **self.kinds) if self.kinds else found
+
+
+class Made(NamedTuple):
+    """What a function makes of each stack: the shape of its last axes, and the dtype."""
 
     shape: Ints
     dtype: np.dtype
 
 
-def stacked(ufunc: np.ufunc, *inputs: Any, axis: int | None = None, **options: Any) -> Any:
+def stacked(
+    ufunc: np.ufunc,
+    *inputs: Any,
+    out: tuple[Any, ...] | None = None,
+    casting: str = "same_kind",
+    **options: Any,
+) -> Any:
     """Apply a ufunc of some last axes: these are made whole, others stay cut as they are.
 
     The result follows the largest operand. Sent are parts of operands of which a last axis is cut,
     or that lie unlike the largest one.
     """
-    if options or "?" in str(ufunc.signature):
-        what = f"with {[*options]}" if options else f"of {ufunc.signature}"
-        got, do = f"{ufunc.__name__} {what}", "assign the result, or move axes before"
-        raise TypeError(explain("ufunc of some last axes", got, "one with axis= alone", do))
+    wanted = Wanted.of(options)
     session = session_of(*inputs)
-    counts = [len(core) for core in _cores(ufunc)]
-    if axis is not None and max(counts) > 1:
-        raise TypeError(
-            f"{ufunc.__name__}: axis can only be used with a single shared core dimension"
-        )
     given = _operands(ufunc, inputs, session)
-    if axis is not None:
-        pairs = zip(given, counts, strict=False)
-        given = [moveaxis(x, axis, -1) if count else x for x, count in pairs]
-    made = _asked(ufunc, given, counts)
-    loop = np.broadcast_shapes(*[_loop(x, c) for x, c in zip(given, counts, strict=False)])
+    cores = core_axes(str(ufunc.signature), given)
+    at = places(ufunc, cores, wanted)
+    given = [
+        to_end(x, axes) if x.ndim >= len(axes) else x for x, axes in zip(given, at, strict=False)
+    ]
+    kinds = {name: options[name] for name in options.keys() - {"order", "subok"}}
+    if casting != "same_kind":
+        kinds["casting"] = casting
+    results = _results(_Called(ufunc, kinds, [len(core) for core in cores]), given, session)
+    if wanted.keepdims:
+        results = [x[(..., *[None] * len(at[0]))] for x in results]
+    outs = (None,) * len(results) if out is None else out
+    ends = zip(at[ufunc.nin :], results, outs, strict=True)
+    done = [delivered_at(axes, one, into, casting) for axes, one, into in ends]
+    return done[0] if len(done) == 1 else tuple(done)
+
+
+def _results(called: _Called, given: list[Array], session: Session) -> list[Any]:
+    """Return what is made of stacks, in the notebook if all is there."""
+    made = _asked(called, given)
+    loops = [_loop(x, c) for x, c in zip(given, called.counts, strict=False)]
+    loop = np.broadcast_shapes(*loops)
     if all_here(given, session) and all(
         fits(prod(loop + m.shape) * m.dtype.itemsize) for m in made
     ):
         here = [np.asarray(x.here) for x in given]
-        found = arrays_of(session, watched(ufunc.__name__, ufunc, *here))
-        results = found if isinstance(found, tuple) else (found,)
-    else:
-        results = _recorded(ufunc, given, counts, loop, made)
-    if axis is not None:
-        results = tuple(
-            [moveaxis(x, -1, axis) if m.shape else x for x, m in zip(results, made, strict=True)]
-        )
-    return results[0] if len(results) == 1 else results
-
-
-def _cores(ufunc: np.ufunc) -> list[list[str]]:
-    """Return the names of the last axes of each operand and result."""
-    found = re.findall(r"\(([^()]*)\)", str(ufunc.signature))
-    return [[name for name in core.split(",") if name.strip()] for core in found]
+        found = arrays_of(session, watched(called.ufunc.__name__, called.run, *here))
+        return [*found] if isinstance(found, tuple) else [found]
+    text = pickled(called.sendable())
+    return recorded(text, called.ufunc.__name__, given, called.counts, loop, made)
 
 
 def _loop(x: Array, count: int) -> Ints:
@@ -94,21 +114,28 @@ def _operands(ufunc: np.ufunc, inputs: Sequence[Any], session: Session) -> list[
     return [asarray(x, kind, session=session) if type(x) in NUMBERS else x for x, kind in pairs]
 
 
-def _asked(ufunc: np.ufunc, given: Sequence[Array], counts: Sequence[int]) -> list[_Made]:
+def _asked(called: _Called, given: Sequence[Array]) -> list[Made]:
     """Return what comes of it, which the ufunc says for no stacks; raises what NumPy raises."""
+    pairs = [*zip(given, called.counts, strict=False)]
+    many = any(x.ndim > count for x, count in pairs)
     none = [
-        np.empty((0, *x.shape[x.ndim - count :]) if x.ndim >= count else x.shape, x.dtype)
-        for x, count in zip(given, counts, strict=False)
+        np.zeros((0,) * (x.ndim > count) + x.shape[x.ndim - count :], x.dtype)
+        if x.ndim >= count
+        else np.zeros(x.shape, x.dtype)
+        for x, count in pairs
     ]
-    found = ufunc(*none)
-    many = found if isinstance(found, tuple) else (found,)
-    return [_Made(one.shape[1:], numeric(one.dtype)) for one in many]
+    found = called.run(*none)
+    results = found if isinstance(found, tuple) else (found,)
+    return [Made(np.shape(one)[many:], numeric(one.dtype)) for one in results]
 
 
-def _recorded(
-    ufunc: np.ufunc, given: list[Array], counts: list[int], loop: Ints, made: list[_Made]
-) -> tuple[Any, ...]:
-    """Let engines call it with what they hold."""
+def recorded(
+    text: bytes, name: str, given: list[Array], counts: list[int], loop: Ints, made: list[Made]
+) -> list[Any]:
+    """Let engines call a pickled function with what they hold, and with arrays for results.
+
+    ``counts`` tells how many last axes of each operand it takes, ``loop`` the lengths of others.
+    """
     session = given[0].session
     session.check_open()
     layout = _of_loop(given, counts, loop)
@@ -120,8 +147,8 @@ def _recorded(
         )
         for m in made
     ]
-    record_call("map_stacks", pickled(_sendable(ufunc)), ufunc.__name__, outs, ins)
-    return tuple(outs)
+    record_call("map_stacks", text, name, outs, ins)
+    return [*outs]
 
 
 def _of_loop(given: list[Array], counts: list[int], loop: Ints) -> Layout:
