@@ -354,6 +354,10 @@ CASES = {
 
 #: Statements, which leave an array ``r``.
 WRITES = (
+    "r = A(np.ones((3, 3))); xp.fill_diagonal(r, [])",
+    "r = A(np.zeros((3, 4))); xp.add.at(r, (..., 1), 5.0)",
+    "r = A(np.zeros((3, 4))); xp.add.at(r, ..., 5.0)",
+    "r = A(np.eye(2)); xp.linalg.matrix_power(r, 1)[0, 0] = 9",
     "r = np.zeros(4); xp.add.at(r, A([0, 1, 1]), A([1.0, 2, 3]))",
     "r = np.zeros(4); xp.add.at(r, [0, 1, 1], [1.0, 2, 3])",
     "r = np.ones((2, 3)); np.multiply.at(r, (slice(None), A([0, 1, 1])), A([1.0, 2, 3]))",

@@ -289,6 +289,8 @@ def fill_diagonal(a: Array, val: ArrayLike, wrap: bool = False) -> None:
     blocks = range(0, a.shape[0], columns + 1) if wrap and a.ndim == 2 and columns else (0,)
     n = sum(min(columns, a.shape[0] - low) for low in blocks)
     one = np.ndim(val) == 0
+    if not one and not np.size(val):
+        return  # as an assignment of nothing to the flat array
     values: Any = val if one else resize(asarray(val, session=a.session), n)
     many = (slice(None), *(None,) * (a.ndim - 1))
     done = 0

@@ -735,4 +735,4 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> Array:
             found = base if found is None else _matmul(found, base)
         power >>= 1
         base = _matmul(base, base) if power else base
-    return found.copy() if found is x else found
+    return found

@@ -273,7 +273,7 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
     elif is_advanced(key):
         _at_positions(ufunc, x, key, more)
     else:
-        part = x[(*key, ...)]
+        part = x[key if any(k is Ellipsis for k in key) else (*key, ...)]
         elementwise(ufunc.__name__, part, *more, out=part, casting="unsafe")
 
 
