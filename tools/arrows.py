@@ -65,7 +65,7 @@ ORDER: dict[str, str] = {
         lasting sparse parts reports
     """,
     "distnb.client.transport": """
-        contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
+        turns contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
         socket_transport mpiexec watchdog lookout launch
     """,
     "distnb.client.batching": """
@@ -73,8 +73,8 @@ ORDER: dict[str, str] = {
         connection replies rerun
     """,
     "distnb.client.session": """
-        journal windows observing progress shared_memory ledger recovery keeper keeping session
-        glimpse bases current
+        journal windows observing progress shared_memory ledger recovery sharing keeper
+        keeping session glimpse bases current
     """,
     "distnb.client.handle": """
         arguments indexing host_parts array host_arrays conversion copies promised_layouts reach

@@ -120,6 +120,23 @@ class Connection:
         """Whether the oldest batch must be waited for."""
         return len(self.sent) > (0 if self._transport.inline else _IN_FLIGHT)
 
+    def is_our_turn(self, wait: bool) -> bool:
+        """Tell whether other notebooks on the engines let us send; waits for that if asked."""
+        turns = self._transport.turns
+        return turns is None or turns.take(self, float("inf") if wait else 0.0)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether other notebooks have waited for long while our batches are on their way."""
+        turns = self._transport.turns
+        return turns is not None and bool(self.sent) and turns.overdue
+
+    def rest(self) -> None:
+        """Let other notebooks have their turn, if nothing of ours is on its way."""
+        turns = self._transport.turns
+        if turns is not None and not self.sent:
+            turns.leave(self)
+
     def submit(
         self,
         commands: tuple[Command, ...],
@@ -176,6 +193,7 @@ class Connection:
         numbered = tuple([c for c in again.commands if type(c) is not Free])
         sent = sent._replace(epoch=self.epoch, ticket=None, commands=numbered, again=again)
         message = encode(Batch(sent.number, sent.epoch, again.commands, bool(config.fuse)))
+        self.is_our_turn(True)
         try:
             ticket = self._transport.submit(message, again.buffers)
         except EngineError as error:
@@ -212,6 +230,8 @@ class Connection:
             found = Outcome(sent, [], known=False)
         self.sent.popleft()
         self.finished += len(sent.commands)
+        if self._transport.turns is not None:
+            self.rest()
         return found
 
     def _dying(self, sent: Sent) -> bool:
@@ -252,6 +272,7 @@ class Connection:
         self.dead = str(error)
         self.orphans += self.sent
         self.sent.clear()
+        self.rest()
         self.fail(error)
 
     def hand_over(self) -> None:
@@ -269,6 +290,7 @@ class Connection:
         """Note that engines could not take over, so that all is as it was when the others died."""
         self.dead, self.orphans = dead, orphans
         self.sent.clear()
+        self.rest()
         self.ready = False
 
     def give_up_on_others(self, dead: str) -> None:

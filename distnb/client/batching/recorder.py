@@ -124,6 +124,11 @@ class Recorder:
         return len(self._commands)
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing waits, deletions included."""
+        return not (self._commands or self._dead)
+
+    @property
     def waiting(self) -> int:
         """Number of those that wait, without deletions."""
         return self.recorded - self._taken

@@ -26,6 +26,7 @@ from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
 from distnb.client.session.recovery import Recovery
 from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.session.sharing import Sharing
 from distnb.client.session.windows import Measuring, Reading, Window, read_notebook
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
@@ -122,6 +123,7 @@ class Session:
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
         self.functions = Functions(self._define, self.recorder.delete)
         self.connection = Connection(transport)
+        self.sharing = None if transport.turns is None else Sharing(self, transport.turns)
         self.memory = SharedMemory(self.ask, transport.concurrent, segment)
         self.ledger = Ledger(self.memory, self.handles)
         self.recovery = Recovery(self)
@@ -190,7 +192,7 @@ class Session:
         """
         with self.recorder.lock, deferred_interrupts():
             while self.connection.sent and not self.transport.alive():
-                self._take_oldest()
+                self.take_oldest()
             if self.connection.dead or not self.transport.alive():
                 self.recovery.run()
 
@@ -315,18 +317,21 @@ class Session:
                 return
             self.progress.begin()
             try:
-                self._submit()
+                self._submit(idle)
             finally:
                 self.progress.end()
         while not idle and (connection.overfull or (self.ledger.crowded and connection.sent)):
             self._collect_oldest()
 
-    def _submit(self) -> None:
-        """Send what is pending."""
+    def _submit(self, idle: bool = False) -> None:
+        """Send what is pending, when other notebooks on the engines let us."""
         if self.connection.dead and self.connection.keeps:
             return  # other engines may come
+        if self.sharing is not None and not self.sharing.is_our_turn(idle):
+            return
         commands, buffers = self.recorder.take()
         if not commands or self.closed or self.connection.dead:
+            self.connection.rest()
             return
         if self.keeping is not None:
             self.keeping.sends(commands)
@@ -351,7 +356,7 @@ class Session:
             try:
                 self._submit()
                 while self.connection.sent:
-                    self._take_oldest()
+                    self.take_oldest()
             finally:
                 self.progress.end()
         try:
@@ -367,11 +372,16 @@ class Session:
         with self.recorder.lock:  # what the idle timer takes neither waits nor is sent yet
             if self.recorder.waiting or self.deferred.pending is not None or connection.dead:
                 return False
-            while connection.sent:
-                if not connection.done():
+            return self.take_in() and connection.ready
+
+    def take_in(self) -> bool:
+        """Take in replies that have come; tell whether these were all."""
+        with self.recorder.lock:
+            while self.connection.sent:
+                if not self.connection.done():
                     return False
                 self._collect_oldest()
-            return connection.ready
+        return True
 
     @property
     def settled(self) -> int:
@@ -389,11 +399,11 @@ class Session:
                 return
             self.progress.begin()
             try:
-                self._take_oldest()
+                self.take_oldest()
             finally:
                 self.progress.end()
 
-    def _take_oldest(self) -> None:
+    def take_oldest(self) -> None:
         """Wait for the replies to the oldest batch, and take them in; lets Ctrl-C through."""
         try:
             self.connection.wait()

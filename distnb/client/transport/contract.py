@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from distnb.common.errors import EngineError, SessionError, explain
 from distnb.measure.snapshot import Sample
 from distnb.wire.messages import Reply
 from distnb.wire.protocol import Operand
+
+if TYPE_CHECKING:
+    from distnb.client.transport.turns import Turns
 
 __all__ = [
     "ANSWER",
@@ -69,6 +72,8 @@ class Transport(Generic[Ticket]):
     generation = 0
     #: The rank that the client is itself (SPMD): not all replies of others come to it.
     rank: int | None = None
+    #: Those of notebooks on the same engines; None where there can be no others.
+    turns: Turns | None = None
 
     def submit(self, message: bytes, buffers: Buffers) -> Ticket:
         """Send a message, and to each rank its own buffers (if any); return a ticket."""

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
@@ -20,6 +21,7 @@ from distnb.client.transport.contract import (
     poll,
     unanswered,
 )
+from distnb.client.transport.turns import Turns
 from distnb.common.config import config
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import STOP
@@ -35,8 +37,23 @@ __all__ = ["IPyParallelTransport", "Results"]
 #: ipyparallel client -> lock around what goes to several engines.
 _ORDERS: WeakKeyDictionary[ipyparallel.Client, threading.RLock] = WeakKeyDictionary()
 
+#: ipyparallel client -> its turns, if it can have some.
+_TURNS: WeakKeyDictionary[ipyparallel.Client, Turns | None] = WeakKeyDictionary()
+#: Seconds for which engines are waited for that are left.
+_FAREWELL = 5.0
+
 if TYPE_CHECKING:
     Results = list[ipyparallel.AsyncResult]
+
+
+def _turns_of(client: ipyparallel.Client) -> Turns | None:
+    """Return a client's turns; clients of one cluster have its key."""
+    if client not in _TURNS:
+        try:
+            _TURNS[client] = Turns(client.session.key)
+        except OSError:  # no place for a file: then a notebook does not hear of others
+            _TURNS[client] = None
+    return _TURNS[client]
 
 
 class Source(Protocol):
@@ -101,7 +118,9 @@ class IPyParallelTransport(Transport["Results"]):
         for view in (self._everyone, self._view, *self._one):
             view.track = False
         settings = (config.pool_bytes, config.shared, engines or 0)
-        about = self._answer(self._call(self._view, "attach", self._session, *settings))
+        self.turns = _turns_of(client)
+        with nullcontext() if self.turns is None else self.turns.taken():
+            about = self._answer(self._call(self._view, "attach", self._session, *settings))
         self.about = sorted(about, key=lambda a: int(a["rank"]))
         self._check()
 
@@ -287,12 +306,14 @@ class IPyParallelTransport(Transport["Results"]):
         return type(self)(self.client, uuid.uuid4().hex, engines, self._source)
 
     def close(self) -> None:
-        self._farewell(self._view, "detach", self._session)
+        with nullcontext(True) if self.turns is None else self.turns.taken(_FAREWELL) as ours:
+            if ours:  # else arrays go with the engines
+                self._farewell(self._view, "detach", self._session)
 
     def _farewell(self, view: ipyparallel.DirectView, name: str, *args: object) -> None:
         """Call a function of engines on leaving them; those that die meanwhile need not hear it."""
         if self.alive():
             asked = self._call(view, name, *args)
-            poll(lambda: self.done([asked]), 5)
+            poll(lambda: self.done([asked]), _FAREWELL)
             if self.alive():
                 asked.get(0)

@@ -1,0 +1,42 @@
+"""Engines that other notebooks use, too: whether it is our turn, and that others have theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distnb.client.session.session import Session
+    from distnb.client.transport.turns import Turns
+
+__all__ = ["Sharing"]
+
+
+class Sharing:
+    """A session's turns. Calls to send are with the recorder's lock."""
+
+    def __init__(self, session: Session, turns: Turns) -> None:
+        self._session = session
+        #: Whether something was left to be sent because it was another notebook's turn.
+        self.postponed = False
+        turns.look_after(self.heed)
+
+    def is_our_turn(self, idle: bool) -> bool:
+        """Tell whether to send what is pending; who is not ``idle`` waits for that."""
+        session = self._session
+        if session.recorder.empty:
+            return True
+        while session.connection.overdue and not idle:
+            session.take_oldest()
+        self.postponed = not session.connection.is_our_turn(not idle)
+        return not self.postponed
+
+    def heed(self) -> None:
+        """Let others have their turn; send what had to wait for theirs. Called now and then."""
+        session = self._session
+        turns = session.transport.turns
+        if turns is not None and turns.wanted:
+            session.take_in()
+            with session.recorder.lock:
+                session.connection.rest()
+        if self.postponed:
+            session.send(idle=True)

@@ -1,0 +1,207 @@
+"""Turns of notebooks on the same engines: while batches of one are on their way, others wait.
+
+Batches of two notebooks could reach engines in different orders, and each engine would wait for
+one that runs something else. So who sends a batch takes a lock of this host, and leaves it when
+somebody waits for it and nothing of his is on its way. The lock is the kernel's, so it ends with
+its process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import mmap
+import os
+import stat
+import struct
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from distnb.common.interrupts import interruptible
+from distnb.common.leftovers import SHARED
+
+__all__ = ["Turns"]
+
+#: When somebody waited last, by the clock of this host.
+_WANTED = struct.Struct("d")
+#: Seconds between two looks whether it is our turn: at first, and at most.
+_SOON, _LATER = 1e-4, 5e-3
+#: Seconds for which we may have turn after turn while others wait, and then leave it to them.
+_OURS, _THEIRS = 0.02, 0.006
+#: Seconds for which somebody counts as waiting since he wrote so.
+_WAITS = 0.5
+#: Seconds between two looks whether others wait for a notebook that does nothing.
+_LOOK = 0.1
+#: Seconds after which a file that nobody has locked is of engines that are gone.
+_OLD = 86_400.0
+
+
+class Turns:
+    """The turns of one client; all its sessions have them together.
+
+    Parameters
+    ----------
+    key : bytes
+        What clients of the same engines have in common, and nobody else.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        path = _folder() / hashlib.sha256(key).hexdigest()[:32]
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        weakref.finalize(self, os.close, self._file)
+        os.utime(self._file)
+        os.truncate(self._file, _WANTED.size)
+        self._memory = mmap.mmap(self._file, _WANTED.size)
+        self._lock = threading.RLock()
+        #: Whether the lock is ours; it may be so with nothing on its way.
+        self._ours = False
+        #: Since when nobody else has waited, or had a turn.
+        self._since = time.monotonic()
+        #: Who has something on its way.
+        self._users: set[int] = set()
+        #: What lets each session see whether others wait.
+        self._sessions: list[weakref.WeakMethod[Callable[[], Any]]] = []
+
+    def take(self, user: object, wait: float = float("inf")) -> bool:
+        """Take the turn, unless others still have it after so many seconds; tell whether we do."""
+        with self._lock:
+            if not (self._users or self._locked() or self._awaited(wait)):
+                return False
+            self._users.add(id(user))
+            return True
+
+    def leave(self, user: object) -> None:
+        """Leave the turn to others, if nothing else of this client is on its way."""
+        with self._lock:
+            self._users.discard(id(user))
+            if self.wanted:
+                self._unlock()
+
+    @contextlib.contextmanager
+    def taken(self, wait: float = float("inf")) -> Iterator[bool]:
+        """Have the turn meanwhile; gives whether that is so."""
+        user = object()
+        got = self.take(user, wait)
+        try:
+            yield got
+        finally:
+            if got:
+                self.leave(user)
+                self._unlock()  # nobody may look after it from now on
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits for us."""
+        return abs(time.monotonic() - float(_WANTED.unpack_from(self._memory)[0])) < _WAITS
+
+    def look_after(self, heed: Callable[[], Any]) -> None:
+        """Call a session's method now and then: others may wait while it does nothing."""
+        if not self._sessions:
+            arguments = (weakref.ref(self),)
+            threading.Thread(target=_look, args=arguments, name="distnb-turns", daemon=True).start()
+        self._sessions = [known for known in self._sessions if known() is not None]
+        self._sessions.append(weakref.WeakMethod(heed))
+
+    def heed(self) -> bool:
+        """Let sessions see whether others wait; tell whether there are sessions left."""
+        found = [heed for heed in [known() for known in self._sessions] if heed is not None]
+        for heed in found:
+            with contextlib.suppress(Exception, KeyboardInterrupt):  # the next use tells
+                heed()
+        if not found or self.wanted:
+            self._unlock()
+        return bool(found)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether somebody has waited for long enough while we had turn after turn."""
+        now = time.monotonic()
+        if not self.wanted:
+            self._since = now
+        return now - self._since > _OURS
+
+    def _locked(self) -> bool:
+        """Take the lock if it is free, after others who have waited for long."""
+        if self.overdue:
+            self._unlock()
+            time.sleep(_THEIRS)
+            self._since = time.monotonic()
+        return self._ours or self._tried()
+
+    def _unlock(self) -> None:
+        """Leave the lock to others, unless something is on its way."""
+        with self._lock:
+            if not self._users:
+                self._ours = False
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _tried(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        self._ours = True
+        return True
+
+    def _awaited(self, seconds: float) -> bool:
+        """Wait for the lock; lets Ctrl-C through."""
+        try:
+            return interruptible(lambda: self._waited(time.monotonic() + seconds))
+        except BaseException:
+            self._unlock()
+            raise
+
+    def _waited(self, end: float) -> bool:
+        pause = _SOON
+        while not self._tried():
+            _WANTED.pack_into(self._memory, 0, time.monotonic())
+            if time.monotonic() >= end:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, _LATER)
+        _WANTED.pack_into(self._memory, 0, 0.0)
+        self._since = time.monotonic()
+        return True
+
+
+def _look(turns: weakref.ref[Turns]) -> None:
+    """Look after notebooks that do nothing while others wait, as long as there are sessions."""
+    pause = threading.Event()
+    while not pause.wait(_LOOK):
+        found = turns()
+        if found is None or not found.heed():
+            return
+        del found
+
+
+def _folder() -> Path:
+    """Return the folder of this user's files, without those of engines that are long gone."""
+    base = SHARED if os.access(SHARED, os.W_OK) else Path(tempfile.gettempdir())
+    folder = base / f"distnb-turns-{os.geteuid()}"
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise PermissionError(errno.EACCES, "not a folder of this user's", str(folder))
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _OLD:
+                _removed(path)
+    return folder
+
+
+def _removed(path: Path) -> None:
+    """Remove a file, unless somebody has it locked."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    finally:
+        os.close(file)
