@@ -3,19 +3,20 @@
 import multiprocessing
 import os
 import threading
-import uuid
 
 import pytest
 
 from distnb.client.transport import turns as module
 from distnb.client.transport.turns import Turns
+from tests.waiting import until
+
+KEY = b"what clients of the same engines have in common"
 
 
 @pytest.fixture
 def two(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SHARED", tmp_path)
-    key = uuid.uuid4().bytes
-    return Turns(key), Turns(key)
+    return Turns(KEY), Turns(KEY)
 
 
 class User:
@@ -63,6 +64,19 @@ def test_a_thread_looks_after_who_does_nothing(two):
     assert user.heeded
 
 
+def test_a_session_that_comes_later_is_looked_after_too(two):
+    mine, theirs = two
+    first = User(mine)
+    mine.look_after(first.heed)
+    del first
+    until(lambda: not mine._looks)
+    user = User(mine)
+    mine.take(user)
+    mine.look_after(user.heed)
+    assert theirs.take(2)
+    assert user.heeded
+
+
 def test_no_one_waits_while_another_has_turn_after_turn(two):
     mine, theirs = two
     over = threading.Event()
@@ -85,23 +99,36 @@ def test_no_one_waits_while_another_has_turn_after_turn(two):
 
 
 def test_the_turn_of_a_process_ends_with_it(two):
-    mine, theirs = two
-
-    def hold(ready):
-        mine._file = os.open(f"/proc/self/fd/{mine._file}", os.O_RDWR)
-        mine.take(1)
-        ready.set()
-        threading.Event().wait()
-
+    _, theirs = two
     fork = multiprocessing.get_context("fork")
     ready = fork.Event()
-    holder = fork.Process(target=hold, args=(ready,))
-    holder.start()
-    ready.wait()
-    assert not theirs.take(2, 0)
-    holder.kill()
-    assert theirs.take(2)
-    holder.join()
+    end, over = os.pipe()
+
+    def hold(child):
+        os.close(over)
+        mine = Turns(KEY)  # what a fork inherits is closed
+        mine.take(1)
+        if child:
+            os.fork()
+        ready.set()
+        os.read(end, 1)  # until the test is over
+        os._exit(0)
+
+    try:
+        for child in (False, True):
+            ready.clear()
+            holder = fork.Process(target=hold, args=(child,))
+            holder.start()
+            ready.wait()
+            assert not theirs.take(2, 0)
+            holder.kill()
+            assert theirs.take(2)
+            theirs.leave(2)
+            theirs._unlock()
+            holder.join()
+    finally:
+        os.close(over)
+        os.close(end)
 
 
 def test_an_interrupt_of_the_wait_leaves_nothing(two, monkeypatch):

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from distnb.client.batching.connection import Connection
+from distnb.client.batching.recorder import Recorder
 
 if TYPE_CHECKING:
-    from distnb.client.session.session import Session
+    from distnb.client.transport.contract import AnyTransport
     from distnb.client.transport.turns import Turns
 
 __all__ = ["Sharing"]
 
 
+class Parts(Protocol):
+    """What a session consists of, as far as turns have to do with it."""
+
+    transport: AnyTransport
+    connection: Connection
+    recorder: Recorder
+    closed: bool
+
+    def send(self, idle: bool = False) -> None:
+        """Send what is pending, without waiting for it."""
+
+    def take_in(self) -> bool:
+        """Take in replies that have come; tell whether these were all."""
+
+    def take_oldest(self) -> None:
+        """Wait for the replies to the oldest batch, and take them in."""
+
+
 class Sharing:
     """A session's turns. Calls to send are with the recorder's lock."""
 
-    def __init__(self, session: Session, turns: Turns) -> None:
+    def __init__(self, session: Parts, turns: Turns) -> None:
         self._session = session
         #: Whether something was left to be sent because it was another notebook's turn.
         self.postponed = False
@@ -37,6 +58,8 @@ class Sharing:
         if turns is not None and turns.wanted:
             session.take_in()
             with session.recorder.lock:
+                if session.closed:  # maybe by an interrupt, with something on its way
+                    turns.leave(session.connection)
                 session.connection.rest()
         if self.postponed:
             session.send(idle=True)

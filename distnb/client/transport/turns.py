@@ -54,11 +54,15 @@ class Turns:
 
     def __init__(self, key: bytes) -> None:
         path = _folder() / hashlib.sha256(key).hexdigest()[:32]
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        weakref.finalize(self, os.close, self._file)
-        os.utime(self._file)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._file = os.open(path, flags, 0o600)
+        self._close = weakref.finalize(self, os.close, self._file)
+        self._touch()
         os.truncate(self._file, _WANTED.size)
-        self._memory = mmap.mmap(self._file, _WANTED.size)
+        # Opened on its own: a fork keeps the memory, and would keep the lock with it.
+        file = os.open(path, flags, 0o600)
+        self._memory = mmap.mmap(file, _WANTED.size)
+        os.close(file)
         self._lock = threading.RLock()
         #: Whether the lock is ours; it may be so with nothing on its way.
         self._ours = False
@@ -68,6 +72,9 @@ class Turns:
         self._users: set[int] = set()
         #: What lets each session see whether others wait.
         self._sessions: list[weakref.WeakMethod[Callable[[], Any]]] = []
+        #: Whether a thread calls that.
+        self._looks = False
+        _OPEN.add(self)
 
     def take(self, user: object, wait: float = float("inf")) -> bool:
         """Take the turn, unless others still have it after so many seconds; tell whether we do."""
@@ -103,11 +110,12 @@ class Turns:
 
     def look_after(self, heed: Callable[[], Any]) -> None:
         """Call a session's method now and then: others may wait while it does nothing."""
-        if not self._sessions:
-            arguments = (weakref.ref(self),)
-            threading.Thread(target=_look, args=arguments, name="distnb-turns", daemon=True).start()
-        self._sessions = [known for known in self._sessions if known() is not None]
-        self._sessions.append(weakref.WeakMethod(heed))
+        with self._lock:
+            self._sessions.append(weakref.WeakMethod(heed))
+            if not self._looks:
+                name, arguments = "distnb-turns", (weakref.ref(self),)
+                threading.Thread(target=_look, args=arguments, name=name, daemon=True).start()
+                self._looks = True
 
     def heed(self) -> bool:
         """Let sessions see whether others wait; tell whether there are sessions left."""
@@ -115,9 +123,23 @@ class Turns:
         for heed in found:
             with contextlib.suppress(Exception, KeyboardInterrupt):  # the next use tells
                 heed()
-        if not found or self.wanted:
-            self._unlock()
-        return bool(found)
+        if time.monotonic() > self._touched + _OLD / 4:
+            self._touch()
+        with self._lock:
+            self._sessions = [known for known in self._sessions if known() is not None]
+            self._looks = bool(self._sessions)
+            if self.wanted or not self._looks:
+                self._unlock()
+            return self._looks
+
+    def forget(self) -> None:
+        """Close the file in a forked child: the lock is its parent's, and must end with that."""
+        self._close()
+
+    def _touch(self) -> None:
+        """Let others see that the file is in use."""
+        self._touched = time.monotonic()
+        os.utime(self._file)
 
     @property
     def overdue(self) -> bool:
@@ -169,6 +191,18 @@ class Turns:
         _WANTED.pack_into(self._memory, 0, 0.0)
         self._since = time.monotonic()
         return True
+
+
+#: Those of this process.
+_OPEN: weakref.WeakSet[Turns] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for turns in list(_OPEN):
+        turns.forget()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def _look(turns: weakref.ref[Turns]) -> None:
