@@ -1,6 +1,7 @@
 """Two notebooks on the same engines at once: neither hangs, and both get their own numbers."""
 
 import threading
+from pathlib import Path
 
 import ipyparallel
 import numpy as np
@@ -21,7 +22,13 @@ def other(engines):
         dnb.connect(client=client) as session,
     ):
         assert session.transport.turns is not engines.transport.turns
+        assert path_of(session) == path_of(engines)
         yield session
+
+
+def path_of(session):
+    """Return the file of a session's turns."""
+    return Path(f"/proc/self/fd/{session.transport.turns._file}").readlink()
 
 
 def on_engines():
@@ -38,6 +45,12 @@ def rounds(session, seed, count):
         if not np.array_equal(((x.T[::-1] + y) @ x).to_numpy(), (a.T[::-1] + a.T) @ a):
             return False
     return True
+
+
+@pytest.mark.tier("test-all")  # it starts engines
+def test_other_engines_have_other_turns(engines):
+    with dnb.start(1, beside=True) as session:
+        assert path_of(session) != path_of(engines)
 
 
 def test_both_work(engines, other):

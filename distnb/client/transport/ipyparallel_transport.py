@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 
 def _turns_of(client: ipyparallel.Client) -> Turns | None:
-    """Return a client's turns; clients of one cluster have its key."""
+    """Return a client's turns; clients of one cluster have its keys, one or both."""
     if client not in _TURNS:
         try:
-            _TURNS[client] = Turns(client.session.key)
+            _TURNS[client] = Turns(client.session.key + (client.curve_serverkey or b""))
         except OSError:  # no place for a file: then a notebook does not hear of others
             _TURNS[client] = None
     return _TURNS[client]

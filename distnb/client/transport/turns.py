@@ -135,6 +135,7 @@ class Turns:
     def forget(self) -> None:
         """Close the file in a forked child: the lock is its parent's, and must end with that."""
         self._close()
+        self._file, self._lock = -1, threading.RLock()
 
     def _touch(self) -> None:
         """Let others see that the file is in use."""
@@ -160,13 +161,14 @@ class Turns:
     def _unlock(self) -> None:
         """Leave the lock to others, unless something is on its way."""
         with self._lock:
-            if not self._users:
+            if not self._users and self._file >= 0:
                 self._ours = False
                 fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _tried(self) -> bool:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if self._file >= 0:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         self._ours = True
