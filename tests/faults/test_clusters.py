@@ -73,6 +73,7 @@ def test_arrays_outlive_all_of_it(monkeypatch, what):
         pids = [about["pid"] for about in session.transport.about]
         assert session.transport.client[:].apply_sync(os.getpid) == pids
         assert session.transport.alive()
+        assert session.transport.turns._looks  # others may come to these
 
 
 # Security

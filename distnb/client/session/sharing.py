@@ -36,14 +36,17 @@ class Sharing:
     """A session's turns. Calls to send are with the recorder's lock."""
 
     def __init__(self, session: Parts, turns: Turns) -> None:
-        self._session = session
+        self._session, self._turns = session, turns
         #: Whether something was left to be sent because it was another notebook's turn.
         self.postponed = False
         turns.look_after(self.heed)
 
     def is_our_turn(self, idle: bool) -> bool:
         """Tell whether to send what is pending; who is not ``idle`` waits for that."""
-        session = self._session
+        session, turns = self._session, self._session.transport.turns
+        if turns is not self._turns and turns is not None:  # another cluster took over
+            self._turns = turns
+            turns.look_after(self.heed)
         if session.recorder.empty:
             return True
         while session.connection.overdue and not idle:
