@@ -1,7 +1,6 @@
 """Two notebooks on the same engines at once: neither hangs, and both get their own numbers."""
 
 import threading
-from pathlib import Path
 
 import ipyparallel
 import numpy as np
@@ -22,13 +21,8 @@ def other(engines):
         dnb.connect(client=client) as session,
     ):
         assert session.transport.turns is not engines.transport.turns
-        assert path_of(session) == path_of(engines)
+        assert session.transport.turns._path == engines.transport.turns._path
         yield session
-
-
-def path_of(session):
-    """Return the file of a session's turns."""
-    return Path(f"/proc/self/fd/{session.transport.turns._file}").readlink()
 
 
 def on_engines():
@@ -50,7 +44,18 @@ def rounds(session, seed, count):
 @pytest.mark.tier("test-all")  # it starts engines
 def test_other_engines_have_other_turns(engines):
     with dnb.start(1, beside=True) as session:
-        assert path_of(session) != path_of(engines)
+        assert session.transport.turns._path != engines.transport.turns._path
+
+
+def test_a_session_that_ends_takes_its_file_along_and_others_have_another(engines):
+    turns = engines.transport.turns
+    with on_engines():
+        assert rounds(engines, 0, 1)
+        turns._unlock()
+        turns.remove()
+        assert not turns._path.exists()
+        assert rounds(engines, 0, 1)
+        assert turns._path.exists()
 
 
 def test_both_work(engines, other):

@@ -497,7 +497,8 @@ def test_a_vectorized_function_describes_itself(session):
 @pytest.mark.parametrize("dist", ["block", ("*", "block"), ("block", "block"), None], ids=str)
 def test_functions_of_some_last_axes(session, dist):
     x, least = dnb.array(N, dist=dist), N.min(axis=1)
-    same(dnb.vectorize(lambda v: v.sum(), signature="(n)->()")(x), N.sum(axis=1))
+    with setting(gather_budget=N[0].nbytes):
+        same(dnb.vectorize(lambda v: v.sum(), signature="(n)->()")(x), N.sum(axis=1))
     y = dnb.array(least, dist="block")
     shifted = dnb.vectorize(lambda v, a: (v - a, v.max()), signature="(n),()->(n),()")
     for got, want in zip(shifted(x, y), (N - least[:, None], N.max(axis=1)), strict=True):

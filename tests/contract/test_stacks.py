@@ -1,11 +1,14 @@
 """Ufuncs of some last axes: as in NumPy, whatever is cut, and called with parts."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy._core import _umath_tests
 from numpy.linalg import _umath_linalg
 
 import distnb as dnb
+from distnb.client.math import stacks
 from tests.contract.support import measured, numbered, same
 
 pytestmark = [pytest.mark.ways("started"), pytest.mark.filterwarnings("ignore")]
@@ -71,6 +74,17 @@ def test_options_of_generalized_ufuncs(session):
     check(lambda x, y: inner(x, y, signature="ll->l", casting="unsafe"), a, b)
     for x, y in ((a, b.T), (a[0, 0, 0], b.T), (b, b[0]), (b[0], b[1]), (b[0], 0 * a[0, 0].T)):
         check(_umath_tests.matmul, x, y)
+
+
+def test_what_comes_of_it_is_found_out_without_elements(session):
+    x = dnb.zeros(300_000, dist="block")
+    tracemalloc.start()
+    try:
+        made = stacks._asked(stacks._Called(running, {}, [1, 1]), [x])
+        assert tracemalloc.get_traced_memory()[1] < x.nbytes / 10
+    finally:
+        tracemalloc.stop()
+    assert made == [((300_000,), np.dtype(float))]
 
 
 def test_outputs_of_generalized_ufuncs(session):

@@ -15,7 +15,7 @@ KEY = b"what clients of the same engines have in common"
 
 @pytest.fixture
 def two(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SHARED", tmp_path)
+    monkeypatch.setattr(module, "_BASE", tmp_path)
     return Turns(KEY), Turns(KEY)
 
 
@@ -32,49 +32,73 @@ class User:
             self.turns.leave(self)
 
 
+class Batch:
+    """What is on its way."""
+
+
+ONE, OTHER, THIRD = Batch(), Batch(), Batch()
+
+
 def test_one_at_a_time_and_all_sessions_of_a_client_together(two):
     mine, theirs = two
-    assert mine.take(1)
-    assert mine.take(2)
-    assert not theirs.take(3, 0)
-    mine.leave(1)
-    assert not theirs.take(3, 0.01)
-    mine.leave(2)
-    assert theirs.take(3)
-    assert not mine.take(1, 0)
+    assert mine.take(ONE)
+    assert mine.take(OTHER)
+    assert not theirs.take(THIRD, 0)
+    mine.leave(ONE)
+    assert not theirs.take(THIRD, 0.01)
+    mine.leave(OTHER)
+    assert theirs.take(THIRD)
+    assert not mine.take(ONE, 0)
 
 
 def test_who_has_nothing_on_its_way_keeps_the_turn_until_somebody_wants_it(two):
     mine, theirs = two
-    mine.take(1)
-    mine.leave(1)
+    mine.take(ONE)
+    mine.leave(ONE)
     assert not mine.wanted
-    assert not theirs.take(2, 0)
+    assert not theirs.take(OTHER, 0)
     assert mine.wanted
     mine.heed()
-    assert theirs.take(2, 0)
+    assert theirs.take(OTHER, 0)
 
 
 def test_a_thread_looks_after_who_does_nothing(two):
     mine, theirs = two
-    user = User(mine)
-    mine.take(user)
-    mine.look_after(user.heed)
-    assert theirs.take(2)
-    assert user.heeded
+    for _ in range(2):  # the second one comes when the thread of the first has ended
+        user = User(mine)
+        mine.take(user)
+        mine.look_after(user.heed)
+        assert theirs.take(OTHER)
+        assert user.heeded
+        theirs.leave(OTHER)
+        theirs._unlock()
+        del user
+        until(lambda: not mine._looks)
 
 
-def test_a_session_that_comes_later_is_looked_after_too(two):
+def test_what_is_forgotten_is_in_nobodys_way(two):
     mine, theirs = two
-    first = User(mine)
-    mine.look_after(first.heed)
-    del first
-    until(lambda: not mine._looks)
-    user = User(mine)
-    mine.take(user)
-    mine.look_after(user.heed)
-    assert theirs.take(2)
-    assert user.heeded
+    mine.take(Batch())
+    mine._unlock()
+    assert theirs.take(OTHER, 0)
+
+
+def test_who_comes_after_the_file_was_removed_makes_another_one_for_all(two, tmp_path):
+    mine, theirs = two
+    assert mine.take(ONE)
+    mine.remove()  # not while something is on its way
+    assert len([*tmp_path.rglob("*")]) == 2
+    mine.leave(ONE)
+    mine.remove()
+    assert len([*tmp_path.rglob("*")]) == 1
+    third = Turns(KEY)
+    assert third.take(THIRD)
+    assert not mine.take(ONE, 0)
+    assert not theirs.take(OTHER, 0)
+    assert third.wanted
+    third.leave(THIRD)
+    assert theirs.take(OTHER, 0)
+    assert not mine.take(ONE, 0)
 
 
 def test_no_one_waits_while_another_has_turn_after_turn(two):
@@ -83,15 +107,15 @@ def test_no_one_waits_while_another_has_turn_after_turn(two):
 
     def always():
         while not over.is_set():
-            mine.take(1)
-            mine.leave(1)
+            mine.take(ONE)
+            mine.leave(ONE)
 
     thread = threading.Thread(target=always)
     thread.start()
     try:
         for _ in range(3):
-            assert theirs.take(2)
-            theirs.leave(2)
+            assert theirs.take(OTHER)
+            theirs.leave(OTHER)
             theirs._unlock()
     finally:
         over.set()
@@ -107,7 +131,7 @@ def test_the_turn_of_a_process_ends_with_it(two):
     def hold(child):
         os.close(over)
         mine = Turns(KEY)  # what a fork inherits is closed
-        mine.take(1)
+        mine.take(ONE)
         if child:
             os.fork()
         ready.set()
@@ -120,10 +144,10 @@ def test_the_turn_of_a_process_ends_with_it(two):
             holder = fork.Process(target=hold, args=(child,))
             holder.start()
             ready.wait()
-            assert not theirs.take(2, 0)
+            assert not theirs.take(OTHER, 0)
             holder.kill()
-            assert theirs.take(2)
-            theirs.leave(2)
+            assert theirs.take(OTHER)
+            theirs.leave(OTHER)
             theirs._unlock()
             holder.join()
     finally:
@@ -133,7 +157,7 @@ def test_the_turn_of_a_process_ends_with_it(two):
 
 def test_an_interrupt_of_the_wait_leaves_nothing(two, monkeypatch):
     mine, theirs = two
-    mine.take(1)
+    mine.take(ONE)
 
     def interrupted(_):
         raise KeyboardInterrupt
@@ -141,13 +165,13 @@ def test_an_interrupt_of_the_wait_leaves_nothing(two, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(module.time, "sleep", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            theirs.take(2)
-    mine.leave(1)
+            theirs.take(OTHER)
+    mine.leave(ONE)
     mine.heed()
-    assert mine.take(1)
-    mine.leave(1)
+    assert mine.take(ONE)
+    mine.leave(ONE)
     mine._unlock()
-    assert theirs.take(2)
+    assert theirs.take(OTHER)
 
 
 def test_a_turn_for_a_while(two):
@@ -156,12 +180,12 @@ def test_a_turn_for_a_while(two):
         assert got
         with theirs.taken(0) as other:
             assert not other
-    assert theirs.take(2, 0)
+    assert theirs.take(OTHER, 0)
 
 
 def test_files_of_engines_that_are_gone_are_removed(two, tmp_path):
     mine, _ = two
-    mine.take(1)
+    mine.take(ONE)
     (folder,) = tmp_path.iterdir()
     (path,) = folder.iterdir()
     old = folder / "old"
@@ -174,7 +198,7 @@ def test_files_of_engines_that_are_gone_are_removed(two, tmp_path):
 
 
 def test_a_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SHARED", tmp_path)
+    monkeypatch.setattr(module, "_BASE", tmp_path)
     (tmp_path / f"distnb-turns-{os.geteuid()}").symlink_to("/")
     with pytest.raises(PermissionError):
         Turns(b"key")

@@ -244,7 +244,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         cores = core_axes(many.signature, arrays)
         loops = [x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores, strict=False)]
         if all_here(arrays, session) or 0 in np.broadcast_shapes(*loops):
-            values = [x.__array__() for x in arrays]
+            values = [np.asarray(x if x.here is None else x.here) for x in arrays]
             return arrays_of(session, watched(f"vectorize ({name})", many.found, *values))
         firsts = [np.asarray(x[(0,) * len(loop)]) for x, loop in zip(arrays, loops, strict=True)]
         found = many.found(*firsts)

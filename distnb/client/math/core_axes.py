@@ -14,7 +14,7 @@ from distnb.client.handle.indexing import one_axis
 from distnb.client.record.eager import Out, delivered
 from distnb.geometry.layout import Ints
 
-__all__ = ["Wanted", "core_axes", "delivered_at", "places", "to_end"]
+__all__ = ["Wanted", "all_core_axes", "core_axes", "delivered_at", "places", "to_end"]
 
 
 class Wanted(NamedTuple):
@@ -30,13 +30,18 @@ class Wanted(NamedTuple):
         return cls(*[options.pop(name, default) for name, default in cls._field_defaults.items()])
 
 
+def all_core_axes(signature: str) -> list[list[str]]:
+    """Return the names that a signature gives to the axes of each operand and result."""
+    found = re.findall(r"\(([^()]*)\)", signature)
+    return [[name.strip() for name in core.split(",") if name.strip()] for core in found]
+
+
 def core_axes(signature: str, inputs: Sequence[Array]) -> list[list[str]]:
     """Return the names of the axes of each operand, and result, that take part.
 
     Names with a question mark are of axes that may be missing: where an operand has too few axes.
     """
-    found = re.findall(r"\(([^()]*)\)", signature)
-    cores = [[name.strip() for name in core.split(",") if name.strip()] for core in found]
+    cores = all_core_axes(signature)
     missing: set[str] = set()
     for core, x in zip(cores, inputs, strict=False):
         present = [name for name in core if name not in missing]

@@ -14,7 +14,14 @@ from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import in_layout
 from distnb.client.handle.host_arrays import all_here, fits, watched
 from distnb.client.math.blocks import record_call
-from distnb.client.math.core_axes import Wanted, core_axes, delivered_at, places, to_end
+from distnb.client.math.core_axes import (
+    Wanted,
+    all_core_axes,
+    core_axes,
+    delivered_at,
+    places,
+    to_end,
+)
 from distnb.client.math.pickling import pickled
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import arrays_of, session_of
@@ -116,17 +123,19 @@ def _operands(ufunc: np.ufunc, inputs: Sequence[Any], session: Session) -> list[
 
 def _asked(called: _Called, given: Sequence[Array]) -> list[Made]:
     """Return what comes of it, which the ufunc says for no stacks; raises what NumPy raises."""
-    pairs = [*zip(given, called.counts, strict=False)]
-    many = any(x.ndim > count for x, count in pairs)
+    whole = all_core_axes(str(called.ufunc.signature))
+    # An operand in which an axis is missing has no axes but these.
+    many = [
+        count == len(core) <= x.ndim
+        for x, count, core in zip(given, called.counts, whole, strict=False)
+    ]
     none = [
-        np.zeros((0,) * (x.ndim > count) + x.shape[x.ndim - count :], x.dtype)
-        if x.ndim >= count
-        else np.zeros(x.shape, x.dtype)
-        for x, count in pairs
+        np.zeros((0, *x.shape[x.ndim - count :]) if first else x.shape, x.dtype)
+        for x, count, first in zip(given, called.counts, many, strict=False)
     ]
     found = called.run(*none)
     results = found if isinstance(found, tuple) else (found,)
-    return [Made(np.shape(one)[many:], numeric(one.dtype)) for one in results]
+    return [Made(np.shape(one)[any(many) :], numeric(one.dtype)) for one in results]
 
 
 def recorded(

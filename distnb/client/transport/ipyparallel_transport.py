@@ -309,6 +309,8 @@ class IPyParallelTransport(Transport["Results"]):
         with nullcontext(True) if self.turns is None else self.turns.taken(_FAREWELL) as ours:
             if ours:  # else arrays go with the engines
                 self._farewell(self._view, "detach", self._session)
+        if self.turns is not None:
+            self.turns.remove()
 
     def _farewell(self, view: ipyparallel.DirectView, name: str, *args: object) -> None:
         """Call a function of engines on leaving them; those that die meanwhile need not hear it."""

@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from distnb.common.interrupts import interruptible
-from distnb.common.leftovers import SHARED
 
 __all__ = ["Turns"]
 
+#: Where files are, whatever ``TMPDIR`` says: it may be another one for each notebook.
+_BASE = Path("/tmp")
 #: When somebody waited last, by the clock of this host.
 _WANTED = struct.Struct("d")
 #: Seconds between two looks whether it is our turn: at first, and at most.
@@ -39,7 +40,7 @@ _OURS, _THEIRS = 0.02, 0.006
 _WAITS = 0.5
 #: Seconds between two looks whether others wait for a notebook that does nothing.
 _LOOK = 0.1
-#: Seconds after which a file that nobody has locked is of engines that are gone.
+#: Seconds after which a file that nobody has locked may be of engines that are gone.
 _OLD = 86_400.0
 
 
@@ -52,24 +53,19 @@ class Turns:
         What clients of the same engines have in common, and nobody else.
     """
 
+    _file: int
+    _close: weakref.finalize[..., Any]
+
     def __init__(self, key: bytes) -> None:
-        path = _folder() / hashlib.sha256(key).hexdigest()[:32]
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._file = os.open(path, flags, 0o600)
-        self._close = weakref.finalize(self, os.close, self._file)
-        self._touch()
-        os.truncate(self._file, _WANTED.size)
-        # Opened on its own: a fork keeps the memory, and would keep the lock with it.
-        file = os.open(path, flags, 0o600)
-        self._memory = mmap.mmap(file, _WANTED.size)
-        os.close(file)
+        self._path = _folder() / hashlib.sha256(key).hexdigest()[:32]
+        self._open()
         self._lock = threading.RLock()
         #: Whether the lock is ours; it may be so with nothing on its way.
         self._ours = False
         #: Since when nobody else has waited, or had a turn.
         self._since = time.monotonic()
         #: Who has something on its way.
-        self._users: set[int] = set()
+        self._users: weakref.WeakSet[Any] = weakref.WeakSet()
         #: What lets each session see whether others wait.
         self._sessions: list[weakref.WeakMethod[Callable[[], Any]]] = []
         #: Whether a thread calls that.
@@ -81,20 +77,20 @@ class Turns:
         with self._lock:
             if not (self._users or self._locked() or self._awaited(wait)):
                 return False
-            self._users.add(id(user))
+            self._users.add(user)
             return True
 
     def leave(self, user: object) -> None:
         """Leave the turn to others, if nothing else of this client is on its way."""
         with self._lock:
-            self._users.discard(id(user))
+            self._users.discard(user)
             if self.wanted:
                 self._unlock()
 
     @contextlib.contextmanager
     def taken(self, wait: float = float("inf")) -> Iterator[bool]:
         """Have the turn meanwhile; gives whether that is so."""
-        user = object()
+        user = threading.Event()  # of nobody else, and can be referred to weakly
         got = self.take(user, wait)
         try:
             yield got
@@ -123,8 +119,6 @@ class Turns:
         for heed in found:
             with contextlib.suppress(Exception, KeyboardInterrupt):  # the next use tells
                 heed()
-        if time.monotonic() > self._touched + _OLD / 4:
-            self._touch()
         with self._lock:
             self._sessions = [known for known in self._sessions if known() is not None]
             self._looks = bool(self._sessions)
@@ -137,10 +131,23 @@ class Turns:
         self._close()
         self._file, self._lock = -1, threading.RLock()
 
-    def _touch(self) -> None:
-        """Let others see that the file is in use."""
-        self._touched = time.monotonic()
-        os.utime(self._file)
+    def remove(self) -> None:
+        """Remove the file, unless something is on its way; who comes later makes another one."""
+        with self._lock:
+            if not self._users and self._tried():
+                self._path.unlink(missing_ok=True)
+            self._unlock()
+
+    def _open(self) -> None:
+        """Open the file, or make it."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._file = os.open(self._path, flags, 0o600)
+        self._close = weakref.finalize(self, os.close, self._file)
+        os.posix_fallocate(self._file, 0, _WANTED.size)
+        # Opened by another name: a fork keeps the memory, and would keep the lock with it.
+        file = os.open(f"/proc/self/fd/{self._file}", os.O_RDWR | os.O_CLOEXEC)
+        self._memory = mmap.mmap(file, _WANTED.size)
+        os.close(file)
 
     @property
     def overdue(self) -> bool:
@@ -166,11 +173,16 @@ class Turns:
                 fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _tried(self) -> bool:
+        if self._file < 0:
+            return True
         try:
-            if self._file >= 0:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+        if not os.fstat(self._file).st_nlink:  # somebody has removed it, and others have another
+            self._close()
+            self._open()
+            return self._tried()
         self._ours = True
         return True
 
@@ -219,7 +231,7 @@ def _look(turns: weakref.ref[Turns]) -> None:
 
 def _folder() -> Path:
     """Return the folder of this user's files, without those of engines that are long gone."""
-    base = SHARED if os.access(SHARED, os.W_OK) else Path(tempfile.gettempdir())
+    base = _BASE if os.access(_BASE, os.W_OK) else Path(tempfile.gettempdir())
     folder = base / f"distnb-turns-{os.geteuid()}"
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
