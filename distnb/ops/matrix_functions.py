@@ -7,13 +7,14 @@ NumPy is the oracle.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 
-__all__ = ["FUNCTIONS", "Spec", "specs", "work_dtype"]
+__all__ = ["FUNCTIONS", "Spec", "finite", "lstsq", "specs", "svd", "work_dtype"]
 
 Ints = tuple[int, ...]
 #: Core shape and dtype of a result.
@@ -40,21 +41,25 @@ def _solve(a: Any, b: Any) -> Any:
     return np.linalg.solve(a, b)
 
 
-def _finite(a: Any) -> Any:
-    """Return matrices; refuse those of which LAPACK may find no end, or end the process."""
-    if not np.isfinite(a).all():
-        raise np.linalg.LinAlgError("SVD did not converge: infinities or NaN in the matrix")
-    return a
+def finite(numpys: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function refuse matrices of which LAPACK may find no end, or end the process."""
+
+    @functools.wraps(numpys)
+    def function(a: Any, *args: Any, **options: Any) -> Any:
+        if not np.isfinite(a).all():
+            raise np.linalg.LinAlgError("SVD did not converge: infinities or NaN in the matrix")
+        return numpys(a, *args, **options)
+
+    return function
 
 
-def _svd(a: Any, *args: Any) -> Any:
-    return np.linalg.svd(_finite(a), *args)
+#: Of finite matrices.
+svd, lstsq = finite(np.linalg.svd), finite(np.linalg.lstsq)
 
 
 def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...]:
     """Return solution, rank and singular values of one least squares problem."""
-    _finite(a)
-    x, _, rank, s = np.linalg.lstsq(a, b, rcond)
+    x, _, rank, s = lstsq(a, b, rcond)
     return x, np.asarray(rank, np.int64), s
 
 
@@ -103,7 +108,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "qr": np.linalg.qr,
     "slogdet": np.linalg.slogdet,
     "solve": _solve,
-    "svd": _svd,
+    "svd": svd,
     "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
     "contract": _contract,
     "diagonal": lambda a, rows: a[..., np.arange(len(rows)), rows],

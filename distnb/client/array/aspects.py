@@ -111,19 +111,21 @@ def part_of_complex(x: Array, name: str) -> Any:
 
 def set_real(x: Array, value: ArrayLike) -> None:
     """Do ``x.real = value``."""
-    assign(part_of_complex(x, "real"), _cast_freely(value))
+    part = part_of_complex(x, "real")
+    assign(part, _cast_freely(value, part.dtype))
 
 
 def set_imag(x: Array, value: ArrayLike) -> None:
     """Do ``x.imag = value``; real arrays have none."""
     if x.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
-    assign(part_of_complex(x, "imag"), _cast_freely(value))
+    part = part_of_complex(x, "imag")
+    assign(part, _cast_freely(value, part.dtype))
 
 
-def _cast_freely(value: ArrayLike) -> Any:
+def _cast_freely(value: ArrayLike, dtype: np.dtype) -> Any:
     """Return a value as an array: unlike numbers that are assigned, NumPy casts it to any dtype."""
-    return value if isinstance(value, Array) else np.asarray(value)
+    return value if isinstance(value, Array) else np.asarray(value).astype(dtype)
 
 
 def _is_class(kind: object) -> bool:

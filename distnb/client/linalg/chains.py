@@ -14,6 +14,7 @@ from distnb.client.handle.array import Array, create
 from distnb.client.handle.indexing import one_axis
 from distnb.client.linalg import contractions, factorizations, products
 from distnb.client.linalg.matrix_commands import operands
+from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.shape.reshaping import reshape
@@ -252,7 +253,8 @@ def cross_(
         )
         if a2 is None and b2 is None:
             return last
-    return _stacked((_minor(a1, b2, a2, b1), _minor(a2, b0, a0, b2), last), axisc)
+    minors = (_minor(a1, b2, a2, b1), _minor(a2, b0, a0, b2), last)
+    return _stacked([asarray(part, session=x.session) for part in minors], axisc)
 
 
 def _components(x: Array, axis: int) -> list[Any]:

@@ -23,6 +23,7 @@ from distnb.client.handle.indexing import one_axis
 from distnb.client.linalg.contraction_commands import contract
 from distnb.client.linalg.matrix_commands import local, operands
 from distnb.client.math.reductions import sum_
+from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
@@ -178,7 +179,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
         raise ValueError("cannot reshape array: operands of vdot must have as many elements")
     if x.shape != y.shape:
         x, y = (reshape(z, -1) for z in (x, y))
-    left = x.conj() if x.dtype.kind == "c" else x
+    left = asarray(x.conj(), session=x.session) if x.dtype.kind == "c" else x
     axes = tuple(range(x.ndim))
     return _contract(left, axes, y, axes, ())
 

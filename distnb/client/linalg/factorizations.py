@@ -28,6 +28,7 @@ from distnb.client.record.creation import zeros_like
 from distnb.client.record.index_arrays import eye
 from distnb.client.record.namespace import stands_for
 from distnb.client.shape.viewing import broadcast_to
+from distnb.ops import matrix_functions
 
 __all__ = [
     "cholesky",
@@ -149,7 +150,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return _QR(*factored("qr", (x,), (mode,), in_rows, large))
 
 
-@stands_for(np.linalg.svd, small="wide")
+@stands_for(np.linalg.svd, small="wide", near=matrix_functions.svd)
 def svd(
     a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -513,7 +514,7 @@ def slogdet(a: ArrayLike) -> Any:
     )
 
 
-@stands_for(np.linalg.lstsq, small="wide")
+@stands_for(np.linalg.lstsq, small="wide", near=matrix_functions.lstsq)
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, ...]:
     """Return the solution of least squares, residuals, rank and singular values.
 

@@ -13,20 +13,29 @@ from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import one_axis, some_axes
-from distnb.client.record.creation import asarray
+from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise, outputs
+from distnb.client.record.ufunc_options import as_mask
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel
-from distnb.common.errors import explain
 from distnb.geometry.axes import cut_at
-from distnb.geometry.layout import Layout, default_layout
+from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.ops import table
 from distnb.wire.protocol import Collective
 
 #: Axes that NumPy's arrays can have.
 _MOST = 64
+#: What changes nothing as a second operand, of ufuncs to which NumPy gives no identity.
+_RIGHT_IDENTITIES: dict[np.ufunc, int] = {
+    np.subtract: 0,
+    np.left_shift: 0,
+    np.right_shift: 0,
+    np.divide: 1,
+    np.power: 1,
+    np.float_power: 1,
+}
 
 __all__ = ["accumulate", "outer", "reduce_in_order", "reduceat"]
 
@@ -438,41 +447,58 @@ def reduce_in_order(
         options["where"] = np.ones((), bool)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     if dtype is None and isinstance(out, Array | np.ndarray):
-        dtype = np.result_type(out.dtype, x.dtype)
+        ops = (out.dtype, x.dtype, None)
+        dtype = ufunc.resolve_dtypes(ops, casting="unsafe", reduction=True)[2]
     kind = numeric(np.asarray(ufunc.reduce(sample, axis, dtype, **options)).dtype)
-    first = ufunc.identity if initial is np._NoValue else initial
-    if where is not True:
-        x = _with_identity(ufunc, x, where, kind)
+    first: Any = ufunc.identity if initial is np._NoValue else initial
     axes = some_axes(axis, x.ndim) if x.ndim else ()
+    if where is not True:
+        neutral: Any = _RIGHT_IDENTITIES.get(ufunc, ufunc.identity)
+        if neutral is None:
+            return delivered(_in_steps(ufunc, x, where, first, axes, kind, keepdims), out)
+        x = _with_neutral(neutral, x, where, kind)
     found = x if axes else x.astype(kind)  # of no axes it is a copy
     if not axes and first is not None:
         found = elementwise(ufunc.__name__, np.asarray(first).astype(kind), found)
     for d in sorted(axes, reverse=True):
-        begun = initial not in (None, np._NoValue) or not found.shape[d]
-        if begun:
+        given = d == min(axes) and initial not in (None, np._NoValue)  # it takes part once
+        if given or not found.shape[d]:
             edge = (*found.shape[:d], 1, *found.shape[d + 1 :])
-            found = concatenate((np.full(edge, first, kind), found.astype(kind)), d)
+            begin = np.full(edge, first if given else ufunc.identity, kind)
+            found = concatenate((begin, found.astype(kind)), d)
         found = reduceat(ufunc, found, np.zeros(1, np.intp), d, kind)
-        initial = np._NoValue
     shown = found if keepdims else found.squeeze(axes)
     return delivered(shown, out)
 
 
-def _with_identity(ufunc: np.ufunc, x: Array, where: ArrayLike, kind: np.dtype) -> Array:
+def _with_neutral(neutral: Any, x: Array, where: ArrayLike, kind: np.dtype) -> Array:
     """Return an array with what changes nothing where a mask is false."""
-    if ufunc.identity is None:
-        raise TypeError(
-            explain(
-                f"{ufunc.__name__}.reduce()",
-                "where=",
-                "a ufunc with an identity",
-                "index the elements that are wanted",
-            )
-        )
-    if not np.isfinite(ufunc.identity):  # integers have none
+    if not np.isfinite(neutral):  # integers have none
         x = x.astype(kind)
-    found: Array = elementwise("where", where, x, np.asarray(ufunc.identity).astype(x.dtype)[()])
+    found: Array = elementwise("where", where, x, np.asarray(neutral).astype(x.dtype)[()])
     return found
+
+
+def _in_steps(
+    ufunc: np.ufunc,
+    x: Array,
+    where: ArrayLike,
+    first: Any,
+    axes: Ints,
+    kind: np.dtype,
+    keepdims: bool,
+) -> Array:
+    """Reduce slice by slice, of each what a mask has: nothing changes nothing in such a ufunc.
+
+    NumPy refuses more axes than one where the order matters, which is so of all of these.
+    """
+    x, mask = x.astype(kind), np.broadcast_to(asarray(as_mask(where), session=x.session), x.shape)
+    rest = tuple(1 if d in axes else n for d, n in enumerate(x.shape))
+    found: Array = full(rest, np.asarray(first).astype(kind), session=x.session)
+    for k in range(x.shape[axes[0]] if axes else 1):
+        at = (*[slice(k, k + 1) if d in axes else slice(None) for d in range(x.ndim)], ...)
+        elementwise(ufunc.__name__, found, x[at], out=found, where=mask[at], casting="unsafe")
+    return found if keepdims else found.squeeze(axes)
 
 
 def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int], int]]:

@@ -20,7 +20,7 @@ from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, understood
 from distnb.client.record.operators import COMPARISONS, odd
-from distnb.client.record.ufunc_options import tell_unfilled
+from distnb.client.record.ufunc_options import as_mask, tell_unfilled
 from distnb.client.select.taking import nonzero
 from distnb.common.errors import explain
 from distnb.ops import table
@@ -57,7 +57,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
             found = quick_out(row.run, inputs, options["out"])
             if found is not None:
                 return found
-        elif ufunc and not options:
+        elif ufunc and not options and len(inputs) == row.nin:
             found = quick(row.run, inputs)
             if found is None:
                 found = of_scalars(row.run, row.nin, inputs)
@@ -488,16 +488,21 @@ def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayL
     """
     if written_plain(np.copyto, dst, src, casting=casting, where=where):
         return
-    kind = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
-    weak = isinstance(src, bool | int | float | complex)
-    if weak:  # NumPy refuses what cannot be stored
-        np.copyto(np.empty(0, dst.dtype), src, casting=casting)  # type: ignore[arg-type]
-    elif not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
+    rule: Any = casting
+    if isinstance(src, bool | int | float | complex):  # NumPy refuses what cannot be stored
+        number = np.empty((), dst.dtype)
+        np.copyto(number, src, casting=rule)
+        src = number
+    elif not isinstance(src, Array):  # lists are arrays first, of a dtype that is cast then
+        src = np.asarray(src)
+    if not np.can_cast(src.dtype, dst.dtype, rule):
         raise TypeError(
-            f"Cannot cast from {kind!r} to {dst.dtype!r} according to the rule {casting!r}"
+            f"Cannot cast from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
         )
-    mask: Any = None if where is True else where
-    assign(dst, src, mask)
+    mask = as_mask(where)
+    if np.ndim(mask) > dst.ndim:
+        raise ValueError(explain("where", f"shape {mask.shape}", f"{dst.shape}", "slice the mask"))
+    assign(dst, src, None if mask is True else mask)
 
 
 @stands_for(np.array_equal, small="exact")

@@ -24,13 +24,17 @@ DEVICE = "cpu"
 
 
 def stands_for(
-    *numpys: Callable[..., Any], small: Kind | None = None, makes: Makes | None = None
+    *numpys: Callable[..., Any],
+    small: Kind | None = None,
+    near: Callable[..., Any] | None = None,
+    makes: Makes | None = None,
 ) -> Callable[[_F], _F]:
     """Put a function in place of NumPy's for distributed arrays.
 
     A function whose name would hide one of Python's ends in ``_``; users see it without. ``small``
-    is what kind of function it is if NumPy's own may do it on small arrays in reach; ``makes``, of
-    one that makes arrays out of nothing, returns how many elements there are at most.
+    is what kind of function it is if NumPy's own, or ``near`` in its place, may do it on small
+    arrays in reach; ``makes``, of one that makes arrays out of nothing, returns how many elements
+    there are at most.
     """
 
     def register(f: _F) -> _F:
@@ -38,7 +42,7 @@ def stands_for(
         if f.__name__ == f"{name}_":
             f.__name__ = f.__qualname__ = name
         if small is not None:
-            f = in_reach(numpys[0], small)(f)
+            f = in_reach(near or numpys[0], small)(f)
         if makes is not None:
             f = makes_at_home(numpys[0], makes)(f)
         for numpys_own in numpys:

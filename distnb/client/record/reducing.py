@@ -65,11 +65,13 @@ def reduce(
     if type(x) is not Array.made:  # a scalar, that was a result
         x = hosted(need(None) if out is None else out.session, np.asarray(x))
     if initial is None:
-        _check_without(op, x, axis, where)
+        _check_without(op, x, axis, dtype, where)
     if dtype is None and isinstance(out, Array | np.ndarray) and op not in _TRUTHS:
         dtype = np.result_type(out.dtype, x.dtype)  # in which NumPy combines elements, too
     initial = None if initial is np._NoValue else initial
     if where is not True and where is not np._NoValue:
+        if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
+            x = x.astype(numeric(dtype), copy=False)
         x = _masked(op, x, where, initial)
     if out is None and initial is None and type(axis) in _PLAIN and type(dtype) in _PLAIN:
         found = _reached(op, x, axis, dtype, keepdims)
@@ -320,11 +322,11 @@ def _reduced_dtype(
     return np.asarray(table.REDUCTIONS[op].function(sample, **options)).dtype
 
 
-def _check_without(op: str, x: Array, axis: Axes, where: Any) -> None:
+def _check_without(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, where: Any) -> None:
     """Raise what NumPy raises of ``initial=None``, which takes the identity away."""
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     mask = where is True or where is np._NoValue or np.ones((), bool)
-    options = _numpys_options(axis, None, None) | {"initial": None, "where": mask}
+    options = _numpys_options(axis, dtype, None) | {"initial": None, "where": mask}
     table.REDUCTIONS[op].function(sample, **options)
 
 

@@ -34,6 +34,7 @@ from distnb.client.session.session import Session
 from distnb.client.shape.joining import stack
 from distnb.client.shape.reshaping import ravel
 from distnb.client.shape.viewing import broadcast_to
+from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import follow
 from distnb.ops import table
@@ -129,7 +130,8 @@ def take(
     if all_here((x, indices), session):
         given = indices.here if isinstance(indices, Array) else indices
         ask: Any = np.take
-        return delivered(array_of(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
+        return _put(array_of(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
+    axis = _axis(axis, x.ndim)
     d = 0 if axis is None else one_axis(no_bool(axis), x.ndim)
     k = x.ndim if axis is None else 1
     n = x.size if axis is None else x.shape[d]
@@ -141,7 +143,20 @@ def take(
         x, k, order = x.alias(x.dview.insert(0)), 1, range(1)
     flat = lazy_indices(session, [at])
     found = gather(x.alias(x.dview.transpose(tuple(order))), k, flat)
-    return delivered(moved(found, flat.index.ndim, d), out)
+    return _put(moved(found, flat.index.ndim, d), out)
+
+
+def _put(found: Array, out: Array | None) -> Array:
+    """Put what was taken into ``out``, which NumPy first reads as what it takes from."""
+    kind = getattr(out, "dtype", None)
+    if kind is not None and not np.can_cast(kind, found.dtype):
+        raise TypeError(explain("out", kind, f"a dtype that {found.dtype} can hold", "cast it"))
+    return delivered(found, out)
+
+
+def _axis(axis: SupportsIndex | None, ndim: int) -> SupportsIndex | None:
+    """Return an axis; one of an array without axes is that of all elements."""
+    return None if not ndim and axis in (0, -1) else axis
 
 
 @stands_for(np.take_along_axis, small="exact")
@@ -384,10 +399,11 @@ def compress(
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     x, mask = asarray(a, session=session), truth(mask)
+    axis = _axis(axis, x.ndim)
     if mask.shape == x.shape[:1] and (x.ndim == 1 if axis is None else one_axis(axis, x.ndim) == 0):
         found = compressed(x, mask)
         if found is not None:
-            return delivered(found, out)
+            return _put(found, out)
     return take(x, nonzero_indices(mask), axis, out)
 
 

@@ -425,7 +425,7 @@ class Flat(Readable):
         return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key].copy()
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
-        """Assign; as in NumPy, too few values are repeated."""
+        """Assign; as in NumPy, too few values are repeated, and of none nothing is assigned."""
         self._reset()
         x, key = self.base, _flat_key(key, len(self))
         if not isinstance(value, Array | np.ndarray | np.generic):
@@ -435,6 +435,8 @@ class Flat(Readable):
             return
         if isinstance(key, tuple):
             raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
+        if not value.size:
+            return
         flat = flatten(x)
         flat[key] = resize(asarray(value, session=x.session), flat[key].shape)
         assign(x, _reshaped(flat, x.shape))

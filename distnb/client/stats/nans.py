@@ -36,6 +36,11 @@ def _filled(x: Array, value: complex) -> Array:
     return elementwise("where", elementwise("isnan", x), x.dtype.type(value), x)
 
 
+def _axes(axis: Axes, ndim: int) -> Ints:
+    """Return axes; those of no dimensions may name one, as in NumPy's sums."""
+    return () if not ndim and axis in (0, -1) else reduced_axes(axis, ndim)
+
+
 def _told(found: Array, bad: Array, what: int) -> Any:
     """Return a result; where it is bad, warn as NumPy does, when engines have computed it."""
     return elementwise("told", found, bad, what)
@@ -53,8 +58,12 @@ def _reduced(
 ) -> Array:
     """Reduce what is not NaN; without a number for it, the operation leaves it out by itself."""
     x = asarray(a)
-    if dtype is None and fill is not None and isinstance(out, Array | np.ndarray):
-        dtype = np.result_type(out.dtype, x.dtype)  # as in any reduction of NumPy's
+    if dtype is None and isinstance(out, Array | np.ndarray):  # as in any reduction of NumPy's
+        wide = np.result_type(out.dtype, x.dtype)
+        if fill is None:  # extremes have no dtype of their own
+            x = x.astype(wide, copy=False)
+        else:
+            dtype = wide
     more = options if dtype is None else options | {"dtype": dtype}
     found = at_once(numpys, x, axis, **more)
     if found is None:
@@ -409,7 +418,7 @@ def nanmean(
     where = True if where is _NONE else where
     found = at_once(np.nanmean, x, axis, dtype, keepdims=keep, where=where)
     if found is None:
-        axes = reduced_axes(axis, x.ndim)
+        axes = _axes(axis, x.ndim)
         total = reduce("sum", _filled(x, 0), axes, dtype, None, keep, np._NoValue, where)
         n = _left(x, axes, keep, where)
         found = elementwise("divide", total, _or_nan(n, n == 0)).astype(total.dtype, copy=False)
@@ -478,7 +487,7 @@ def nanvar(
     more = {} if mean is _NONE else {"mean": mean}
     found = at_once(np.nanvar, x, axis, dtype, None, free, keepdims=keep, where=where, **more)
     if found is None:
-        found = _variance(x, reduced_axes(axis, x.ndim), dtype, free, keep, where, mean)
+        found = _variance(x, _axes(axis, x.ndim), dtype, free, keep, where, mean)
     return delivered(found, out)
 
 

@@ -455,7 +455,7 @@ def _median(
     n = int(np.prod([x.shape[d] for d in axes], dtype=int))
     middle = _middle_left(x, axes) if name == "nanmedian" else _middle(x, axes, n)
     if keep:
-        middle = _shaped(middle[None], (), axes, keep)
+        middle = _shaped(asarray(middle, session=x.session)[None], (), axes, keep)
     if name == "nanmedian" and x.dtype.kind in "fc":
         middle = elementwise("told", middle, elementwise("isnan", middle), 0)
     return delivered(middle, out)
