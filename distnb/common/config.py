@@ -56,7 +56,8 @@ class Config:
     engines: int = 0
     """Engines that the first array starts when no session was chosen; 0 for one a core."""
     memory_share: float = 0.9
-    """Share of a node's available memory that arrays may fill before creation is refused."""
+    """Share of a node's available memory that arrays may fill before creation is refused. Where
+    processes are in control groups (cgroups) with limits, what these leave is what is available."""
     pool_bytes: int = 1 << 28
     """Bytes of freed blocks that an engine keeps for reuse."""
     shared: int = 1 << 18

@@ -3,8 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
-__all__ = ["cores"]
+__all__ = ["NodeMemory", "cores", "node_memory"]
+
+
+class NodeMemory(NamedTuple):
+    """Bytes of memory, 0 where the system does not tell."""
+
+    #: What this process can still have.
+    available: int
+    #: What there is in all, for it and for others.
+    total: int
+
+
+class _Files(NamedTuple):
+    """What a version of control groups calls its files of memory."""
+
+    limits: tuple[str, ...]
+    used: str
+    #: The line of ``memory.stat`` of what is given back when memory is short.
+    reclaimable: str
+
+
+_V1 = _Files(("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file")
+_V2 = _Files(("memory.max", "memory.high"), "memory.current", "inactive_file")
 
 
 def cores() -> int:
@@ -12,3 +37,60 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def node_memory(root: Path = Path("/")) -> NodeMemory:
+    """Return the memory of this process's node, as far as its control groups let it have that.
+
+    A group's limit is one of all groups in it, so the least room on the way to the top counts.
+    ``root`` is where the system's files are.
+    """
+    lines = [line.split() for line in _text(root / "proc/meminfo").splitlines()]
+    known = {words[0]: int(words[1]) * 1024 for words in lines if len(words) == 3}
+    available, total = known.get("MemAvailable:", 0), known.get("MemTotal:", 0)
+    for limit, room in _limits(root):
+        available = min(available or room, room)
+        total = min(total or limit, limit)
+    return NodeMemory(available, total)
+
+
+def _limits(root: Path) -> Iterator[tuple[int, int]]:
+    """Yield the limit of each control group of this process, and what is left of it."""
+    for folder, files in _groups(root):
+        found = [_text(folder / name).strip() for name in files.limits]
+        limits = [int(text) for text in found if text.isdecimal()]  # the others are "max"
+        used = _text(folder / files.used).strip()
+        if limits and used.isdecimal():
+            stat = dict(line.split()[:2] for line in _text(folder / "memory.stat").splitlines())
+            taken = max(0, int(used) - int(stat.get(files.reclaimable, 0)))
+            yield min(limits), max(1, min(limits) - taken)  # 0 would say that it is not known
+
+
+def _groups(root: Path) -> Iterator[tuple[Path, _Files]]:
+    """Yield the folders of the control groups of memory that this process is in."""
+    paths = dict[str, PurePosixPath]()
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, kinds, group = line.split(":", 2)
+        paths |= {kind: PurePosixPath(group) for kind in kinds.split(",")}
+    for line in _text(root / "proc/self/mountinfo").splitlines():
+        mount, _, system = (part.split() for part in line.partition(" - "))
+        top, point = (PurePosixPath(name.replace("\\040", " ")) for name in mount[3:5])
+        if system[0] == "cgroup2" and "" in paths:
+            files, path = _V2, paths[""]
+        elif system[0] == "cgroup" and "memory" in system[-1].split(",") and "memory" in paths:
+            files, path = _V1, paths["memory"]
+        else:
+            continue
+        # What is mounted in a container may begin at its own group, and others are out of sight.
+        inside = path.is_relative_to(top) and ".." not in path.parts
+        below = path.relative_to(top) if inside else PurePosixPath()
+        for folder in (below, *below.parents):
+            yield root / point.relative_to("/") / folder, files
+
+
+def _text(path: Path) -> str:
+    """Return what is in a file of the system, "" if it is not there or not to be read."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""

@@ -17,7 +17,7 @@ import numpy as np
 
 from distnb.common.errors import explain
 from distnb.common.interrupts import interruptible, listen, wake_main
-from distnb.common.machine import cores
+from distnb.common.machine import cores, node_memory
 from distnb.engines.collectives.reductions import OneProcess
 from distnb.engines.linalg import blacs
 from distnb.engines.runtime.comm import (
@@ -28,7 +28,7 @@ from distnb.engines.runtime.comm import (
 )
 from distnb.engines.runtime.node import join
 from distnb.engines.runtime.threads import limit
-from distnb.engines.server.self_report import available_memory, sample
+from distnb.engines.server.self_report import sample
 from distnb.engines.worker.worker import Worker
 from distnb.measure.events import clock_name
 from distnb.measure.snapshot import Sample
@@ -285,7 +285,7 @@ def _about(rank: int, size: int) -> dict[str, Any]:
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "clock": clock_name(),
-        "memory": available_memory(),
+        "memory": node_memory().available,
         "cores": cores(),
         "protocol": PROTOCOL,
         "numpy": np.__version__,

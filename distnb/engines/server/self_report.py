@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import time
 
+from distnb.common.machine import node_memory
 from distnb.engines.runtime.store import Store
 from distnb.engines.worker.worker import Worker
 from distnb.measure.snapshot import Sample
 
-__all__ = ["available_memory", "sample"]
+__all__ = ["sample"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -31,7 +32,7 @@ def sample(worker: Worker) -> Sample:
         _held(worker.store),
         worker.store.memory.pool.held,
         resident,
-        available_memory(),
+        node_memory().available,
         threads,
     )
 
@@ -62,15 +63,3 @@ def _process() -> tuple[int, int]:
     except OSError:
         return 0, 0
     return int(words[21]) * _PAGE, int(words[17])
-
-
-def available_memory() -> int:
-    """Return the bytes of memory that can be had on this node, 0 if unknown."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from distnb.common.machine import node_memory
 from distnb.engines.runtime.store import Store
 
 __all__ = ["survey"]
@@ -18,15 +19,15 @@ def survey(store: Store) -> dict[str, Any]:
     threads of one process. What the system does not tell is 0.
     """
     status = _table("/proc/self/status")
-    node = _table("/proc/meminfo")
-    node_memory = store.memory.node
-    segment = 0 if node_memory is None else node_memory.segment.used
+    node = node_memory()
+    together = store.memory.node
+    segment = 0 if together is None else together.segment.used
     return {
         "held": {handle: _bytes(store, base) for handle, base in store.bases.items()},
         "pool": store.memory.pool.held,
         "process": status.get("RssAnon", 0) + segment,
-        "available": node.get("MemAvailable", 0),
-        "total": node.get("MemTotal", 0),
+        "available": node.available,
+        "total": node.total,
         "pid": os.getpid(),
     }
 
