@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 # jsonschema, which nbformat imports, would make a parser of its grammar: three seconds.
@@ -44,8 +45,11 @@ def execute(name: str, out: Path, timeout: int) -> None:
     # The kernel of this interpreter, whatever kernels the machine has installed.
     client.create_kernel_manager()
     client.km.kernel_cmd = [sys.executable, "-m", "ipykernel_launcher", *KERNEL_ARGS]
+    client.km.transport = "ipc"  # of sockets that only this user can open
     try:
-        client.execute()
+        with tempfile.TemporaryDirectory(prefix="distnb-kernel-", dir="/tmp") as folder:
+            client.km.ip = f"{folder}/kernel"
+            client.execute()
     finally:
         nbformat.write(notebook, out / f"{name}.ipynb")
         for cell in notebook.cells:
