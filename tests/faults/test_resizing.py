@@ -59,6 +59,7 @@ def test_all_arrays_are_as_before(doomed, capsys, sizes):
         found = arrays()
         matrix = dnb.sparse.random_array((400, 300), density=0.1, rng=1, format="csr")
         across, triplets, was = matrix.tocsc(), matrix.tocoo(), matrix.to_scipy()
+        copied = matrix.redistribute("replicated")
         mapped = dnb.map(lambda v: v + 1, found[0][0])
         for k, size in enumerate(sizes):
             doomed.resize(size)
@@ -66,7 +67,7 @@ def test_all_arrays_are_as_before(doomed, capsys, sizes):
             if k == 0:
                 kill(doomed)
             check(found, size)
-            for x in (matrix, across, triplets):
+            for x in (matrix, across, triplets, copied):
                 assert (x.to_scipy() != was).nnz == 0
                 np.testing.assert_allclose(x @ np.ones(300), was @ np.ones(300))
             np.testing.assert_array_equal(mapped.to_numpy(), numbers(300, 20) + 1)

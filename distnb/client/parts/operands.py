@@ -90,7 +90,7 @@ def _own_cuts(one: Splits, session: Session) -> Cuts:
 
 def _along(x: Sparse, axis: int) -> Any:
     """Return a sparse array in the format that is cut along an axis."""
-    return x.tocsr() if axis == 0 else x.asformat("csc")
+    return (x.tocsr() if axis == 0 else x.asformat("csc")).in_lines()
 
 
 # -- arguments ---------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def _compressed(one: Splits, cuts: Cuts, updated: bool) -> Given:
 
 def _matrix(x: Compressed, written: Sequence[Base]) -> Given:
     s = x.structure
-    arrays = (elements(x.stored), *places(s))
+    arrays = (elements(x.held), *places(s))
     # Where a part begins among the pointers, of which each part has one more than rows.
     what = ("matrix", s.cuts, x.axis, s.minor, s.ends)
     return Given(what, tuple([_everywhere(a, written) for a in arrays]))

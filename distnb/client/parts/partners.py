@@ -102,14 +102,14 @@ def _checked(x: object, axis: int, session: Session) -> int:
             explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
         )
     a = one_axis(axis, x.ndim)
-    good = x.axis == a if isinstance(x, Compressed) else is_whole(x)
+    good = is_whole(x) if isinstance(x, Array) else x.axis == a and not x.structure.copied
     if not good:
         raise LayoutError(
             explain(
                 "partner",
                 f"{x!r}",
                 f"a whole array that can be cut along axis {a}",
-                "pass what it is a view of, or convert it to CSR or CSC",
+                "pass what it is a view of, convert it to CSR or CSC, or redistribute it",
             )
         )
     return a

@@ -69,17 +69,21 @@ def packed(x: object) -> tuple[str, Any]:
 
 
 def merged(name: str, x: Stored, y: Stored) -> Stored:
-    """Return what an operator gives of two sparse arrays that are cut along one axis."""
+    """Return what an operator gives of two sparse arrays of one format, where the first one lies.
+
+    Where the second one does if only of the first all engines have all.
+    """
     method = _METHODS[name]
     found = result_of(lambda a, b: getattr(a, method)(b), x.data.dtype, y.data.dtype)
     sorted_ = x.structure.canonical and y.structure.canonical
-    return each(
-        "operator",
-        (x, recut(y, x.structure.cuts)),
-        found.dtype,
-        (method,),
-        canonical=sorted_,
-    )
+    return each("operator", aligned(x, y), found.dtype, (method,), canonical=sorted_)
+
+
+def aligned(x: Stored, y: Stored) -> tuple[Stored, Stored]:
+    """Return two arrays of one format that are cut alike: as the first that is cut."""
+    if not x.structure.copied:
+        return x, recut(y, x.structure.cuts)
+    return (x, y) if y.structure.copied else (recut(x, y.structure.cuts), y)
 
 
 def compared(name: str, x: Stored, scalar: object) -> Stored:

@@ -118,6 +118,8 @@ def _elements(s: Structure) -> list[Any]:
 
 def _carried(s: Structure) -> Cut:
     """Return what cuts a structure for another number of engines; its elements stay in place."""
+    if s.copied:
+        return lambda engines, lay: s.cut_at(s.cuts, s.ends, s.indptr)
     elements = [x.dbase for x in _elements(s)]
     s.plans = {}
     pointers = None
@@ -188,7 +190,7 @@ def count(x: Any) -> None:
     """
     s: Structure = x.structure
     s.rounds += 1
-    if not _due(s.rounds) or s.rounds < s.not_before or s.session.size == 1:
+    if s.copied or not _due(s.rounds) or s.rounds < s.not_before or s.session.size == 1:
         return
     if s.session.transport.rank is not None:
         return

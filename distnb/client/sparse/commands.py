@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import check_session, from_host, in_layout
+from distnb.client.handle.conversion import check_session, copied, from_host, in_layout
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import index_dtype
 from distnb.client.sparse.structure import (
@@ -22,7 +22,7 @@ from distnb.client.sparse.structure import (
     pointer_cuts,
 )
 from distnb.common.errors import explain
-from distnb.geometry.layout import Ints
+from distnb.geometry.layout import Ints, replicated
 from distnb.ops.semirings import Semiring
 from distnb.wire.protocol import Collective
 
@@ -30,6 +30,7 @@ __all__ = [
     "arrays",
     "each",
     "elements",
+    "everywhere",
     "made",
     "packed_ring",
     "places",
@@ -75,14 +76,14 @@ def elements(x: Stored) -> Any:
         raise ValueError(
             explain("elements", x.data.shape, f"({x.structure.nnz},)", "keep one for each place")
         )
-    return in_layout(x.data, line(x.structure.ends))
+    return in_layout(x.data, x.structure.line(x.structure.ends))
 
 
 def places(structure: Structure) -> tuple[Any, Any]:
     """Return indices and pointers where the structure has them."""
     return (
-        in_layout(structure.indices, line(structure.ends)),
-        in_layout(structure.indptr, line(pointer_cuts(structure.cuts))),
+        in_layout(structure.indices, structure.line(structure.ends)),
+        in_layout(structure.indptr, structure.line(pointer_cuts(structure.cuts))),
     )
 
 
@@ -107,23 +108,28 @@ def made(
     cuts: Ints,
     dtype: np.dtype,
     canonical: bool = False,
+    copied: bool = False,
 ) -> Stored:
     """Let engines make parts, read how many elements each has, and hold them.
 
-    ``op`` is a command that makes parts (``engines.sparse.parts.Making``).
+    ``op`` is a command that makes parts (``engines.sparse.parts.Making``); ``copied``: all engines
+    make the same, which is the array.
     """
     p = session.size
     counts = create(session, (p,), _COUNT, line(even(p, p)), ("empty",))
     record(op, (counts,), ins, args)
-    ends = (0, *accumulate(counts.to_numpy().tolist()))
-    kind, where = index_dtype(cuts[-1], minor, ends[-1]), line(ends)
+    lengths = counts.to_numpy().tolist()
+    ends = (0, *accumulate(lengths[:1] if copied else lengths))
+    places = pointer_cuts(cuts)
+    kind = index_dtype(cuts[-1], minor, ends[-1])
+    where, pointers = [replicated(1, p) if copied else line(x) for x in (ends, places)]
     outs = (
         create(session, (ends[-1],), dtype, where, ("empty",)),
         create(session, (ends[-1],), kind, where, ("empty",)),
-        create(session, (cuts[-1] + p,), kind, line(pointer_cuts(cuts)), ("empty",)),
+        create(session, (places[-1],), kind, pointers, ("empty",)),
     )
     record("sparse.hold", outs, (counts,), ())
-    structure = Structure(cuts[-1], minor, cuts, ends, outs[1], outs[2], canonical)
+    structure = Structure(cuts[-1], minor, cuts, ends, outs[1], outs[2], canonical, copied)
     return Stored(outs[0], structure)
 
 
@@ -143,7 +149,7 @@ def each(
     minor = first.minor if minor is None else minor
     ins = [a for x in sources for a in arrays(x)] + [*dense]
     args = (name, tuple(x.structure.minor for x in sources), *params)
-    return made(session, "sparse.each", ins, args, minor, cuts, dtype, canonical)
+    return made(session, "sparse.each", ins, args, minor, cuts, dtype, canonical, first.copied)
 
 
 def rows_of(x: Stored, positions: Array) -> Stored:
@@ -160,10 +166,40 @@ def rows_of(x: Stored, positions: Array) -> Stored:
 def recut(x: Stored, cuts: Ints) -> Stored:
     """Return the same array with its major axis cut elsewhere."""
     s = x.structure
+    if s.copied:
+        return _own(x, cuts)
     if s.cuts == cuts:
         return x
     positions = create(s.session, (s.major,), _COUNT, line(cuts), ("index", 0, 0, 1))
     return rows_of(x, positions)
+
+
+def _own(x: Stored, cuts: Ints) -> Stored:
+    """Return an array of which each engine has all, such that it has its rows (of CSR) only."""
+    s = x.structure
+    rows = tuple(pairwise(cuts))
+    args = ("slice", (s.minor,), rows, (0, s.minor, 1))
+    ins, kind = arrays(x), x.data.dtype
+    return made(s.session, "sparse.each", ins, args, s.minor, cuts, kind, s.canonical)
+
+
+def everywhere(x: Stored) -> Stored:
+    """Return the same array with all of it on each engine."""
+    s = x.structure
+    if s.copied:
+        return x
+    session, kind = s.session, s.index_dtype
+    where = replicated(1, session.size)
+    lengths = create(session, (s.major,), _COUNT, line(s.cuts), ("empty",))
+    record("sparse.rowwise", (lengths,), arrays(x), (s.minor, "lengths", ()))
+    indptr = create(session, (s.major + 1,), kind, where, ("empty",))
+    record("sparse.count", (indptr,), (copied(lengths, kind, where),), ())
+    data, indices = [copied(y, y.dtype, where) for y in (elements(x), s.indices)]
+    ends = (0, s.nnz)
+    structure = Structure(
+        s.major, s.minor, (0, s.major), ends, indices, indptr, s.canonical, copied=True
+    )
+    return Stored(data, structure)
 
 
 def times(
@@ -171,13 +207,15 @@ def times(
 ) -> Stored:
     """Return the product of two sparse arrays, both cut along rows (or both along columns).
 
-    At the places of a mask, which lies as ``left``, or at all others.
+    At the places of a mask, which lies as ``left``, or at all others. It lies as ``left``, of which
+    engines have all only if they have all of ``right``.
     """
     a, b = left.structure, right.structure
     ins = (*arrays(right), *arrays(left), *(() if mask is None else arrays(mask)))
     args = (b.minor, b.cuts, packed_ring(ring), others)
     own = not ring.plain or mask is not None
-    return made(a.session, "sparse.times", ins, args, b.minor, a.cuts, ring.dtype, own)
+    kind, minor = ring.dtype, b.minor
+    return made(a.session, "sparse.times", ins, args, minor, a.cuts, kind, own, a.copied)
 
 
 def packed_ring(ring: Semiring) -> tuple[str, str, str, bool]:
@@ -186,8 +224,11 @@ def packed_ring(ring: Semiring) -> tuple[str, str, str, bool]:
 
 
 def turned(x: Stored, cuts: Ints | None = None) -> Stored:
-    """Return the same array cut along its other axis."""
+    """Return the same array cut along its other axis; one that is copied stays so."""
     s = x.structure
+    if s.copied:
+        across = (0, s.minor)
+        return each("turned", (x,), x.data.dtype, (), (), across, s.major, s.canonical)
     cuts = even(s.minor, s.session.size) if cuts is None else cuts
     args = (s.major, cuts)
     kind = x.data.dtype

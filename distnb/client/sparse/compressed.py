@@ -20,7 +20,7 @@ from distnb.client.shape.splits import Splits
 from distnb.client.sparse.arithmetic import compared, dense_of, is_dense, is_sparse, merged, ours
 from distnb.client.sparse.balance import balanced_cuts, count, recut_in_place
 from distnb.client.sparse.base import Sparse
-from distnb.client.sparse.commands import each, elements, recut, times, turned
+from distnb.client.sparse.commands import each, elements, everywhere, recut, times, turned
 from distnb.client.sparse.creation import stored
 from distnb.client.sparse.dense import (
     dense,
@@ -74,6 +74,14 @@ class Compressed(Reductions):
         found._become(x)
         return found
 
+    def in_lines(self) -> Any:
+        """Return the array cut along its major axis: itself, if it is."""
+        return type(self).of(self.stored) if self.structure.copied else self
+
+    def _become_as_before(self, x: Stored) -> None:
+        """Be what was made of it, where it lay."""
+        self._become(everywhere(x) if self.structure.copied else x)
+
     def _become(self, x: Compressed | Stored) -> None:
         self.data, self.structure = x.data, x.structure
         x.structure.arrays[id(self)] = self
@@ -96,13 +104,14 @@ class Compressed(Reductions):
     @property
     def indptr(self) -> Any:
         """Where the elements of each row (CSR) or column (CSC) begin: a copy."""
-        return row_pointers(self.stored)
+        return row_pointers(self.held)
 
     @property
     def layout(self) -> SparseLayout:
         """Who holds what."""
         s = self.structure
-        return SparseLayout(("rows", "columns")[self.axis], s.cuts, s.per_engine)
+        copies = s.session.size if s.copied else 1
+        return SparseLayout(("rows", "columns")[self.axis], s.cuts, s.per_engine, copies)
 
     def redistribute(self, dist: Dist = None) -> Any:
         """Return the array cut elsewhere.
@@ -111,9 +120,9 @@ class Compressed(Reductions):
 
         Parameters
         ----------
-        dist : None, 'block', 'nnz' or ('irregular', cuts)
+        dist : None, 'block', 'nnz', ('irregular', cuts) or 'replicated'
             How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
-            elements, or at these places.
+            elements, or at these places; or not at all: each engine has the whole array.
 
         Returns
         -------
@@ -129,11 +138,13 @@ class Compressed(Reductions):
         <csr_array of shape (3, 3) and dtype 'int64', 5 stored elements: 3 + 2 on 2 engines>
         """
         s = self.structure
+        if isinstance(dist, str) and dist == "replicated":
+            return type(self).of(everywhere(self.held))
         if isinstance(dist, str) and dist == "nnz":
             cuts = balanced_cuts(self.stored)
         else:
             cuts = cuts_for(dist, s.major, s.session.size)
-        return type(self).of(recut(self.stored, cuts))
+        return type(self).of(recut(self.held, cuts))
 
     def splits(self, parts: int | None = None, axis: int = 0) -> Splits:
         """Cut the array into parts for the tasks of :func:`distnb.foreach`: SciPy's arrays.
@@ -169,7 +180,7 @@ class Compressed(Reductions):
 
     def _along(self, axis: int, cuts: Ints | None = None) -> Any:
         """Return the array in the format that is cut along an axis."""
-        x = self.stored if axis == self.axis else turned(self.stored)
+        x = self.held if axis == self.axis else turned(self.held)
         x = x if cuts is None else recut(x, cuts)
         return self._kind(("csr", "csc")[axis]).of(x)
 
@@ -242,7 +253,7 @@ class Compressed(Reductions):
     @property
     def T(self) -> Any:
         """The transposed array: the same parts, in the other format."""
-        return self._kind(("csr", "csc")[1 - self.axis]).of(self.stored)
+        return self._kind(("csr", "csc")[1 - self.axis]).of(self.held)
 
     def transpose(self, axes: Axes = None, copy: bool = False) -> Any:
         """Return the transposed array: the same parts, in the other format; nothing is sent.
@@ -275,13 +286,13 @@ class Compressed(Reductions):
 
     def toarray(self) -> Any:
         """Return a dense array, which lies as this one."""
-        return dense(self.stored, self.axis)
+        return dense(self.held, self.axis)
 
     def to_scipy(self) -> Any:
         """Return SciPy's array, in the notebook."""
         s = self.structure
         pointers = global_pointers(pointers_of(s), s.cuts, s.ends)
-        arrays = (elements(self.stored).to_numpy(), s.indices.to_numpy(), pointers)
+        arrays = (elements(self.held).to_numpy(), s.indices.to_numpy(), pointers)
         return getattr(scipy_sparse(), type(self).__name__)(arrays, shape=self.shape)
 
     def _with_data(self, data: Array) -> Any:
@@ -294,7 +305,7 @@ class Compressed(Reductions):
 
     def _made(self, name: str, canonical: bool) -> None:
         """Be what engines make of the parts alone."""
-        self._become(each(name, (self.stored,), self.dtype, canonical=canonical))
+        self._become(each(name, (self.held,), self.dtype, canonical=canonical))
 
     def sum_duplicates(self) -> None:
         """Sum elements of equal places, and sort; in place, as SciPy's: each engine its own.
@@ -326,11 +337,11 @@ class Compressed(Reductions):
         """Return what an operator gives of two sparse arrays."""
         if self.shape != other.shape:
             raise ValueError("inconsistent shapes")
-        y = ours(other, self)._compressed()._along(self.axis, self.structure.cuts)
-        return type(self).of(merged(name, self.stored, y.stored))
+        y = ours(other, self)._compressed()._along(self.axis)
+        return type(self).of(merged(name, self.held, y.held))
 
     def _compared(self, name: str, number: object) -> Any:
-        return type(self).of(compared(name, self.stored, number))
+        return type(self).of(compared(name, self.held, number))
 
     def multiply(self, other: object) -> Any:
         """Return the product element by element.
@@ -369,7 +380,7 @@ class Compressed(Reductions):
         supported(result_of(lambda a: a.multiply(np.zeros((1, 1), y.dtype)), self.dtype).dtype)
         if y.size == 1:
             return self._scaled(y.reshape(()))
-        found = self._with_data(elements(self.stored) * self._at_places(y))
+        found = self._with_data(elements(self.held) * self._at_places(y))
         return self._kind("coo").standing_for(found)
 
     def _multiplied_by_line(self, other: Any) -> Any:
@@ -388,10 +399,10 @@ class Compressed(Reductions):
         """Return for each element what a dense array has at its place, broadcast."""
         shape = (1, 1, *y.shape)[-2:]
         if shape == self.shape:
-            return looked_up(self.stored, y.reshape(shape), self.axis)
+            return looked_up(self.held, y.reshape(shape), self.axis)
         along = 0 if shape[1] == 1 else 1  # the axis of the vector
         take = spread if along == self.axis else picked
-        return take(self.stored, y.reshape(-1))
+        return take(self.held, y.reshape(-1))
 
     def _times(self, other: object) -> Any:
         """Return the matrix product."""
@@ -407,7 +418,8 @@ class Compressed(Reductions):
             )
         check_product(self.shape, y.shape)
         count(self)
-        return (gathered if self.axis == 0 else scattered)(self.stored, y)
+        x = self.held if y.dbase.layout.copies == y.session.size else self.stored
+        return (gathered if self.axis == 0 else scattered)(x, y)
 
     def _times_sparse(self, other: Sparse) -> Any:
         check_product(self.shape, other.shape)
@@ -415,7 +427,8 @@ class Compressed(Reductions):
         found = result_of(operator.matmul, self.dtype, y.dtype)
         left, right = (self, y) if self.axis == 0 else (y, self)
         ring = Semiring("plus", "times", found.dtype)
-        return type(self).of(times(left.stored, right.stored, ring))
+        alone = left.structure.copied and right.structure.copied
+        return type(self).of(times(left.held if alone else left.stored, right.held, ring))
 
     # -- in brackets ---------------------------------------------------------------------------
 
@@ -433,7 +446,7 @@ class Compressed(Reductions):
         return x.tocoo(copy=False)._flat(single.index(True)) if any(single) else x
 
     def __setitem__(self, key: object, value: object) -> None:
-        self._become(assigned(self, key, value))
+        self._become_as_before(assigned(type(self).of(self.stored), key, value))
 
     def __iter__(self) -> Any:
         return (self[i] for i in range(self.shape[0]))
@@ -463,7 +476,7 @@ class Compressed(Reductions):
         m, n = self.shape
         if k <= -m or k >= n:
             return zeros(0, self.dtype, session=self.session)
-        return diagonal(self.stored, k if self.axis == 0 else -k)
+        return diagonal(self.held, k if self.axis == 0 else -k)
 
     def trace(self, offset: int = 0) -> Any:
         """Return the sum of a diagonal; sent are partial sums, as by :func:`distnb.sum`.
@@ -527,9 +540,9 @@ class csr_array(Compressed):
         Element type.
     copy : bool
         As SciPy's: elements that are on engines already are shared if False.
-    dist : None, 'block', 'nnz' or ('irregular', cuts)
+    dist : None, 'block', 'nnz', ('irregular', cuts) or 'replicated'
         How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored elements,
-        or at these places.
+        or at these places; or not at all: each engine has the whole array.
     session : Session, optional
         Where it is made; by default the current one.
 

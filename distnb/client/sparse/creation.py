@@ -16,7 +16,7 @@ from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray
 from distnb.client.session.session import Session
 from distnb.client.sparse.balance import balanced_cuts
-from distnb.client.sparse.commands import made, record, recut, routed, sent
+from distnb.client.sparse.commands import everywhere, made, record, recut, routed, sent
 from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
 from distnb.client.sparse.structure import Stored, Structure, cuts_for, even, line, pointer_cuts
 from distnb.common.errors import explain
@@ -36,6 +36,8 @@ def stored(
     session: Session, arg1: Any, shape: Shape | None, dtype: DTypeLike | None, axis: int, dist: Dist
 ) -> Stored:
     """Return the elements and the structure of what a constructor got, cut along an axis."""
+    if isinstance(dist, str) and dist == "replicated":
+        return everywhere(stored(session, arg1, shape, dtype, axis, None))
     kind = None if dtype is None else supported(np.dtype(dtype))
     if _is_shape(arg1):
         return _empty(session, lengths(arg1), kind, axis, dist)

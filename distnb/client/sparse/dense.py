@@ -89,7 +89,7 @@ def gathered(
     y = _readable(as_dist(other, s.session))
     inner = y.shape[1:]
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
-    out = create(s.session, (s.major, *inner), ring.dtype, line(s.cuts, len(inner)), ("empty",))
+    out = create(s.session, (s.major, *inner), ring.dtype, s.line(s.cuts, len(inner)), ("empty",))
     if out.size:
         plan, (_, indptr) = plan_for(s, _along(y.dbase.layout)), places(s)
         parts, entries = (elements(x), indptr), _at_hand(plan, y)
@@ -116,13 +116,13 @@ def scattered(
     s = x.structure
     y = as_dist(other, s.session)
     inner = y.shape[1:]
-    y = lying(y, line(s.cuts, len(inner)))
+    y = lying(y, s.line(s.cuts, len(inner)))
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     cuts = s.cuts if s.major == s.minor else even(s.minor, s.session.size)
-    out = create(s.session, (s.minor, *inner), ring.dtype, line(cuts, len(inner)), ("empty",))
+    out = create(s.session, (s.minor, *inner), ring.dtype, s.line(cuts, len(inner)), ("empty",))
     if out.size:
-        plan, (_, indptr) = plan_for(s, line(cuts)), places(s)
-        there = () if present is None else (lying(as_dist(present, s.session), line(s.cuts)),)
+        plan, (_, indptr) = plan_for(s, s.line(cuts)), places(s)
+        there = () if present is None else (lying(as_dist(present, s.session), s.line(s.cuts)),)
         ins, args = (elements(x), indptr, plan.kept, y, *there), (plan.counts, packed_ring(ring))
         record("sparse.scatter", (out,), ins, args)
     return out
@@ -136,7 +136,7 @@ def picked(x: Stored, other: Array) -> Any:
     """Return for each element the entry of a vector along the minor axis; they lie as elements."""
     s = x.structure
     y = _readable(as_dist(other, s.session))
-    out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
+    out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
     if out.size:
         plan = plan_for(s, _along(y.dbase.layout))
         record("sparse.pick", (out,), (plan.kept, _entries(plan, y)), ())
@@ -146,8 +146,8 @@ def picked(x: Stored, other: Array) -> Any:
 def spread(x: Stored, other: Array) -> Any:
     """Return for each element the entry of a vector along the major axis; they lie as elements."""
     s = x.structure
-    y = lying(as_dist(other, s.session), line(s.cuts))
-    out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
+    y = lying(as_dist(other, s.session), s.line(s.cuts))
+    out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
     _, indptr = places(s)
     return _fill("sparse.spread", out, (indptr, y), ())
 
@@ -155,9 +155,9 @@ def spread(x: Stored, other: Array) -> Any:
 def looked_up(x: Stored, other: Array, axis: int) -> Any:
     """Return for each element what a dense array of the same shape has there."""
     s = x.structure
-    where = line(s.cuts, 1)
+    where = s.line(s.cuts, 1)
     y = lying(as_dist(other, s.session), where if axis == 0 else where.T)
-    out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
+    out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
     return _fill("sparse.look", out, (*places(s), y), (axis,))
 
 
@@ -225,7 +225,7 @@ def _along(layout: Layout) -> Layout:
 def dense(x: Stored, axis: int) -> Any:
     """Return the dense array; ``axis``: the one that is cut, as it stays."""
     s = x.structure
-    where = line(s.cuts, 1)
+    where = s.line(s.cuts, 1)
     shape, where = ((s.major, s.minor), where) if axis == 0 else ((s.minor, s.major), where.T)
     out = create(s.session, shape, x.data.dtype, where, ("empty",))
     return _fill("sparse.dense", out, arrays(x), (s.minor, axis))
@@ -236,7 +236,7 @@ def rowwise(
 ) -> Any:
     """Return a reduction along the minor axis: a method of SciPy's with its options."""
     s = x.structure
-    out = create(s.session, (s.major,), dtype, line(s.cuts), ("empty",))
+    out = create(s.session, (s.major,), dtype, s.line(s.cuts), ("empty",))
     return _fill("sparse.rowwise", out, arrays(x), (s.minor, method, options))
 
 
@@ -246,8 +246,8 @@ def diagonal(x: Stored, k: int) -> Any:
     first = max(-k, 0)
     n = max(0, min(s.major - first, s.minor - max(k, 0)))
     cuts = tuple(min(max(c - first, 0), n) for c in s.cuts)
-    out = create(s.session, (n,), x.data.dtype, line(cuts), ("empty",))
-    return _fill("sparse.diagonal", out, arrays(x), (s.minor, s.cuts, k))
+    out = create(s.session, (n,), x.data.dtype, s.line(cuts), ("empty",))
+    return _fill("sparse.diagonal", out, arrays(x), (s.minor, s.starts, k))
 
 
 def points(x: Stored, rows: Array, columns: Array) -> Any:

@@ -12,10 +12,10 @@ from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import create
 from distnb.client.math.reductions import count_nonzero
 from distnb.client.sparse.arithmetic import Arithmetic, no_out
-from distnb.client.sparse.commands import elements
+from distnb.client.sparse.commands import elements, recut
 from distnb.client.sparse.dense import rowwise, scattered
 from distnb.client.sparse.scipys import result_of
-from distnb.client.sparse.structure import Stored, Structure, line
+from distnb.client.sparse.structure import Stored, Structure, even
 
 __all__ = ["Reductions"]
 
@@ -28,9 +28,15 @@ class Reductions(Arithmetic):
     structure: Structure
 
     @property
-    def stored(self) -> Stored:
+    def held(self) -> Stored:
         """Elements and structure."""
         return Stored(self.data, self.structure)
+
+    @property
+    def stored(self) -> Stored:
+        """The same of the array in rows (columns of CSC), for what knows no other layout."""
+        s = self.structure
+        return recut(self.held, even(s.major, s.session.size)) if s.copied else self.held
 
     def _along(self, axis: int) -> Any:
         """Return the array in the format that is cut along an axis."""
@@ -50,7 +56,7 @@ class Reductions(Arithmetic):
     def _rowwise(self, axis: int, method: str, dtype: np.dtype, **options: Any) -> Any:
         """Reduce along an axis: each engine its own, for which the array may have to be turned."""
         x = self._along(1 - axis)
-        return rowwise(x.stored, method, dtype, tuple(options.items()))
+        return rowwise(x.held, method, dtype, tuple(options.items()))
 
     def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
         """Return the sum of all elements, or along an axis as a dense array.
@@ -82,13 +88,13 @@ class Reductions(Arithmetic):
         no_out(out)
         along, like = self._axis(axis, "sum")
         if along is None:
-            found = elements(self.stored).sum(dtype=like.dtype)
+            found = elements(self.held).sum(dtype=like.dtype)
         elif along != self.axis:
-            found = rowwise(self.stored, "sum", like.dtype)
+            found = rowwise(self.held, "sum", like.dtype)
         else:
             s = self.structure
-            ones = create(s.session, (s.major,), like.dtype, line(s.cuts), ("fill", 1))
-            found = scattered(self.stored, ones)
+            ones = create(s.session, (s.major,), like.dtype, s.line(s.cuts), ("fill", 1))
+            found = scattered(self.held, ones)
         return found if dtype is None else found.astype(dtype)
 
     def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:

@@ -147,7 +147,7 @@ def _taken(x: object, like: Sparse | None) -> Any:
     if found.ndim != 2:
         expected = "two axes"
         raise ValueError(explain("sparse factor", f"{found.ndim} axis", expected, "reshape it"))
-    return found
+    return found.in_lines()
 
 
 class Into(NamedTuple):
@@ -200,7 +200,7 @@ def _sparse(left: Compressed, right: Compressed, ring: Semiring, into: Into) -> 
     parts += [] if mask is None else [mask]
     params = (into.accum or "", into.complement, into.replace)
     result = kind.of(each("accumulated", parts, out.dtype, params, canonical=True))
-    out._become(result._along(out.axis).stored)
+    out._become_as_before(result._along(out.axis).held)
     return out
 
 

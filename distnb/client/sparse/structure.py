@@ -19,7 +19,7 @@ from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import index_dtype
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular, Whole, cut_at
-from distnb.geometry.layout import Grid, Ints, Layout
+from distnb.geometry.layout import Grid, Ints, Layout, replicated
 from distnb.measure.events import imbalance
 
 __all__ = [
@@ -100,7 +100,7 @@ def cuts_for(dist: Dist, n: int, parts: int, indptr: np.ndarray | None = None) -
         explain(
             "layout of a sparse array",
             repr(dist),
-            "None, 'block', 'nnz' or ('irregular', cuts), of rows (CSR) or columns (CSC)",
+            "None, 'block', 'nnz', ('irregular', cuts) or 'replicated', of rows or columns",
             "choose one of these",
         )
     )
@@ -135,6 +135,8 @@ class Structure:
     canonical : bool
         Whether indices rise within each row (of CSR), so there are none twice. If False, it is not
         known.
+    copied : bool
+        Whether each engine has all of it: then it is one part.
 
     Attributes
     ----------
@@ -151,11 +153,12 @@ class Structure:
         indices: Array,
         indptr: Array,
         canonical: bool = False,
+        copied: bool = False,
     ) -> None:
         self.major, self.minor = major, minor
         self.cuts, self.ends = cuts, ends
         self.indices, self.indptr = indices, indptr
-        self.canonical = canonical
+        self.canonical, self.copied = canonical, copied
         self.plans: dict[Layout, Any] = {}
         #: The arrays of this structure, whose elements are to go along where it is cut anew.
         self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -192,7 +195,18 @@ class Structure:
     @property
     def per_engine(self) -> Ints:
         """How many of them each engine has."""
+        if self.copied:
+            return (self.nnz,) * self.session.size
         return tuple(b - a for a, b in pairwise(self.ends))
+
+    @property
+    def starts(self) -> Ints:
+        """Where along the major axis the part of each engine begins."""
+        return (0,) * self.session.size if self.copied else self.cuts[:-1]
+
+    def line(self, cuts: Ints, inner: int = 0) -> Layout:
+        """Return the layout of what lies as the parts, along an axis with these cuts."""
+        return replicated(1 + inner, self.session.size) if self.copied else line(cuts, inner)
 
     @property
     def layout_imbalance(self) -> float:
@@ -220,11 +234,24 @@ class SparseLayout(NamedTuple):
         Where: engine ``r`` has those from ``cuts[r]`` up to ``cuts[r + 1]``.
     nnz : tuple of int
         Stored elements of each engine.
+    copies : int
+        How many engines have each element.
     """
 
     axis: str
     cuts: Ints
     nnz: Ints
+    copies: int = 1
+
+    @property
+    def total(self) -> int:
+        """How many elements are stored; copies do not count."""
+        return sum(self.nnz) // self.copies
+
+    @property
+    def parts(self) -> tuple[tuple[int, int], ...]:
+        """From where up to where each engine has the axis."""
+        return tuple(pairwise(self.cuts)) * self.copies
 
     @property
     def imbalance(self) -> float:
@@ -247,11 +274,15 @@ class SparseLayout(NamedTuple):
 
     def shares(self) -> str:
         """Return how many elements each engine has, in words."""
+        if self.copies > 1:
+            return f"replicated on {self.copies} engines"
         if len(self.nnz) > _LISTED:
             return f"{min(self.nnz):,} to {max(self.nnz):,} on each of {len(self.nnz)} engines"
         return " + ".join(f"{n:,}" for n in self.nnz) + f" on {len(self.nnz)} engines"
 
     def __repr__(self) -> str:
+        if self.copies > 1:
+            return f"{self.total:,} elements {self.shares()}"
         lines = [f"{self.axis} cut at {self.cuts}" if len(self.nnz) <= _LISTED else self.axis]
         lines += [self.shares(), f"the most is {self.imbalance:.2f} of the mean"]
         return ", ".join(lines)

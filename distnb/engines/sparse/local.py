@@ -95,6 +95,10 @@ def _accumulated(
     return from_keys(places, data[starts], into.shape, into.indices.dtype)
 
 
+def _turned(_: int, parts: list[Any], dense: list[Any]) -> Any:
+    return parts[0].T
+
+
 _LOCAL: dict[str, Callable[..., Any]] = {
     "accumulated": _accumulated,
     "columns": _columns,
@@ -104,6 +108,7 @@ _LOCAL: dict[str, Callable[..., Any]] = {
     "slice": _slice,
     "sort_indices": _changed("sort_indices"),
     "sum_duplicates": _changed("sum_duplicates"),
+    "turned": _turned,
 }
 
 

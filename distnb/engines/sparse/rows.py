@@ -38,14 +38,16 @@ _POSITIONS = 0
 class _Pulling(Making):
     """Get rows of the array of the first three operands; ``args``: minor axis, cuts of the rows.
 
-    ``asking`` is the base whose parts say which rows are needed: who has none asks nobody.
+    ``asking`` is the base whose parts say which rows are needed: who has none asks nobody. Nobody
+    asks where each has all of the array.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
         super().__init__(command, store)
         self.minor, self.cuts = self.args[:2]
         asking = self.asking()
-        ranks = range(len(self.cuts) - 1)
+        self.alone = self.ins[0].layout.copies > 1
+        ranks = range(0 if self.alone else len(self.cuts) - 1)
         holders = [r for r in ranks if self.cuts[r + 1] > self.cuts[r]]
         askers = [
             r for r in ranks if asking.layout.local_shape(asking.shape, r) not in (None, (0,))
@@ -64,6 +66,8 @@ class _Pulling(Making):
     def pull(self, wanted: np.ndarray, exchange: Exchange) -> Any:
         """Return the rows at some positions."""
         part, kind = part_of(self.ins[:3], self.minor), self.ins[1].dtype
+        if self.alone:
+            return part[wanted]
         cuts = np.array(self.cuts)
         owners = np.searchsorted(cuts[1:], wanted, "right")
         order = None if (np.diff(owners) >= 0).all() else np.argsort(owners, kind="stable")

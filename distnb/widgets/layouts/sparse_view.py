@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, Protocol
 
 from distnb.widgets.layouts.layout_svg import OPACITY, TINTS
@@ -24,12 +23,16 @@ class Shares(Protocol):
         """What is cut."""
 
     @property
-    def cuts(self) -> tuple[int, ...]:
-        """Where."""
+    def parts(self) -> tuple[tuple[int, int], ...]:
+        """From where up to where, for each engine."""
 
     @property
     def nnz(self) -> tuple[int, ...]:
         """Stored elements of each engine."""
+
+    @property
+    def total(self) -> int:
+        """How many there are, without copies."""
 
     @property
     def imbalance(self) -> float:
@@ -57,8 +60,7 @@ def plot_sparse(layout: Shares, ax: Any = None) -> Any:
 
         size = (6.5, 1.3 + 0.34 * min(n, 20))
         ax = pyplot.figure(figsize=size, layout="constrained").subplots()
-    most, total = max(layout.nnz), sum(layout.nnz)
-    mean = total / n
+    most, mean = max(layout.nnz), sum(layout.nnz) / n
     first = layout.nnz.index(most)
     for rank, count in enumerate(layout.nnz):
         strong = layout.imbalance >= _EVEN and rank == first
@@ -74,7 +76,7 @@ def plot_sparse(layout: Shares, ax: Any = None) -> Any:
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.xaxis.set_major_locator(_few())
     ax.tick_params(labelsize=8)
-    ax.set_title("\n".join(_heading(layout, first, total)), loc="left", fontsize=9)
+    ax.set_title("\n".join(_heading(layout, first)), loc="left", fontsize=9)
     return ax
 
 
@@ -84,14 +86,13 @@ def _write(ax: Any, layout: Shares, mean: float, most: int) -> None:
         times = f"  {count / mean:.2f} x mean" if mean else ""
         at, paper = count + 0.02 * max(1, most), {"fc": ax.get_facecolor(), "ec": "none", "pad": 1}
         ax.text(at, rank, f"{count:,}{times}", va="center", fontsize=8, bbox=paper)
-    parts = pairwise(layout.cuts)
-    names = [f"engine {r}: {layout.axis} {a:,}:{b:,}" for r, (a, b) in enumerate(parts)]
+    names = [f"engine {r}: {layout.axis} {a:,}:{b:,}" for r, (a, b) in enumerate(layout.parts)]
     ax.set_yticks(range(len(names)), names)
 
 
-def _heading(layout: Shares, first: int, total: int) -> list[str]:
+def _heading(layout: Shares, first: int) -> list[str]:
     """Return the lines of the title: who has most, and of how many."""
-    facts = f"{total:,} stored elements on {len(layout.nnz)} engines"
+    facts = f"{layout.total:,} stored elements on {len(layout.nnz)} engines"
     if len(layout.nnz) == 1:
         return [facts]
     if layout.imbalance < _EVEN:
