@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
@@ -30,30 +32,38 @@ __all__ = [
 #: The end of deflated data whose parts end where bytes do.
 FINAL = b"\x03\x00"
 _LEVEL = 6
+#: What comes of fields that say what cannot be, and of methods that zipfile does not know.
+_DAMAGED = (zlib.error, EOFError, struct.error, RuntimeError, OverflowError)
 #: What a zip file says in place of a length that is in its 64-bit field.
 _LONG = 0xFFFFFFFF
 
 
 def describe(path: str, member: str | None) -> tuple[Stored, View]:
     """Return what is in a member, and its axes: in Fortran order they are reversed there."""
-    import zipfile
-
     check_local(path)
     stamp = stamp_of(path)
-    try:
+    with _checked(path):
         return _described(path, _named(path, member), stamp)
-    except zipfile.BadZipFile as error:
-        raise ValueError(explain(f"file {path}", error, "a good zip file", "check it")) from None
 
 
 def members_of(path: str) -> dict[str, str]:
     """Return the members of an archive: name, as NumPy has it -> whole name."""
     import zipfile
 
+    with _checked(path), zipfile.ZipFile(path) as archive:
+        return {name.removesuffix(".npy"): name for name in archive.namelist()}
+
+
+@contextmanager
+def _checked(path: str) -> Iterator[None]:
+    """Raise ValueError that names the file for whatever a damaged one makes of zipfile."""
+    import zipfile
+
     try:
-        with zipfile.ZipFile(path) as archive:
-            return {name.removesuffix(".npy"): name for name in archive.namelist()}
-    except zipfile.BadZipFile as error:
+        yield
+    except (*_DAMAGED, zipfile.BadZipFile, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
         raise ValueError(explain(f"file {path}", error, "a good zip file", "check it")) from None
 
 
@@ -118,9 +128,9 @@ class ArchiveReader(PlainReader):
     def _fill(self, at: int, into: Any) -> None:
         import zipfile
 
-        if self._stream is None or at < self._at:
-            self._stream, self._at = self._archive.open(self._member), 0
         try:
+            if self._stream is None or at < self._at:
+                self._stream, self._at = self._archive.open(self._member), 0
             while self._at < at:
                 self._at += len(self._stream.read(min(1 << 20, at - self._at))) or self._cut_off()
             done = 0
@@ -128,7 +138,7 @@ class ArchiveReader(PlainReader):
                 some = self._stream.read(min(1 << 20, into.nbytes - done)) or self._cut_off()
                 into[done : done + len(some)] = np.frombuffer(some, np.uint8)
                 done += len(some)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except (*_DAMAGED, zipfile.BadZipFile) as error:
             raise ValueError(
                 explain(f"file {self._path}, member {self._member}", error, "good data", "check it")
             ) from None

@@ -23,7 +23,8 @@ def _rows(
     bare = _without(text, comments) if comments else text
     if not bare.strip():
         return [np.empty((0, columns), dtype)]
-    lines = bare.decode(options["encoding"]).splitlines()
+    # Lines end where they do in files: str.splitlines() knows more ends.
+    lines = list(io.TextIOWrapper(io.BytesIO(bare), options["encoding"]))
     given = {k: v for k, v in options.items() if k != "encoding"}
     found = reader(lines, dtype=np.dtype(dtype), **given)
     there = found.shape[1] if found.ndim == 2 else found.size if columns > 1 else 1
@@ -45,7 +46,7 @@ def _without(text: bytes, comments: str | Sequence[str]) -> bytes:
     marks = [comments] if isinstance(comments, str) else comments
     for mark in [m.encode() for m in marks]:
         if mark and mark in text:
-            text = re.sub(re.escape(mark) + rb"[^\n]*", b"", text)
+            text = re.sub(re.escape(mark) + rb"[^\r\n]*", b"", text)
     return text
 
 

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SMALL", "Arrays", "Channel", "raw", "room"]
+__all__ = ["LARGEST", "SMALL", "Arrays", "Channel", "raw", "room"]
 
+#: Bytes that no head and no array has: what says so is no message.
+LARGEST = 1 << 48
 #: Bytes up to which an array goes along with the head.
 SMALL = 1 << 16
 #: Bytes of a chunk.
@@ -104,26 +106,34 @@ class Channel:
         if not self.ready():
             return None
         frames = [frame.buffer for frame in self._socket.recv_multipart(copy=False)]
-        if len(frames) > 1:  # while chunks are missing, too: the connection broke, and is new
-            self._start(*frames)
-        elif self._missing:
-            self._place(frames[0])
-        else:
-            return None
-        return None if self._missing else (self._head, self._arrays)
+        # A new message while chunks are missing, too: the connection broke, and is new.
+        taken = self._start(*frames) if len(frames) > 1 else self._place(frames[0])
+        return (self._head, self._arrays) if taken and not self._missing else None
 
-    def _start(self, head: Any, sizes: Any, *small: Any) -> None:
-        self._head = bytes(head)
+    def _start(self, head: Any, sizes: Any, *small: Any) -> bool:
+        """Take in what comes first; tell whether it is a message: else it is dropped."""
+        self._missing.clear()
+        if len(sizes) % 8:
+            return False
         # Own memory: a frame's may lie at any address, and is read-only.
         lengths: list[int] = np.frombuffer(sizes, "<i8").tolist()
+        if not all(0 <= n <= LARGEST for n in lengths):
+            return False
+        if [n for n in lengths if n <= SMALL] != [len(data) for data in small]:
+            return False
+        self._head = bytes(head)
         self._arrays = [room(n) for n in lengths]
         pairs = list(zip(lengths, self._arrays, strict=True))
-        self._missing = deque(pair for pair in pairs if pair[0] > SMALL)
+        self._missing.extend(pair for pair in pairs if pair[0] > SMALL)
         for (_, array), data in zip((p for p in pairs if p[0] <= SMALL), small, strict=True):
             if array is not None:
                 array[...] = np.frombuffer(data, np.uint8)
+        return True
 
-    def _place(self, data: Any) -> None:
+    def _place(self, data: Any) -> bool:
+        """Put a chunk in its place; tell whether there is one: else it is dropped."""
+        if not self._missing or not len(data) <= self._missing[0][0]:
+            return False
         chunk = np.frombuffer(data, np.uint8)
         left, array = self._missing.popleft()
         if array is not None:
@@ -131,3 +141,4 @@ class Channel:
             array[at : at + len(chunk)] = chunk
         if left > len(chunk):
             self._missing.appendleft((left - len(chunk), array))
+        return True

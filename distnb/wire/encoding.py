@@ -37,6 +37,7 @@ from distnb.wire.protocol import (
 
 __all__ = ["commands_of", "decode", "encode", "filled", "unpack"]
 
+
 _ALLOWED: dict[tuple[str, str], Any] = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
@@ -65,13 +66,37 @@ _ALLOWED: dict[tuple[str, str], Any] = {
 }
 
 
+class _Sealed(type):
+    """Classes that stand for those of the protocol while a message is read.
+
+    A pickle may set attributes of what it names, of a class as of an instance: one that named the
+    class itself could change it for all who use it.
+    """
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise pickle.UnpicklingError(
+            f"message: got {cls.__name__}.{name}, expected commands of distnb; send data only"
+        )
+
+
+def _sealed(cls: Any) -> Any:
+    """Return what makes instances of a class."""
+
+    def new(_: type, *args: Any) -> Any:
+        return cls.__new__(cls, *args)
+
+    return _Sealed(cls.__name__, (), {"__slots__": (), "__new__": new})
+
+
+#: What messages get for the names of classes.
+_NAMED = {name: cls if cls in NUMBERS else _sealed(cls) for name, cls in _ALLOWED.items()}
+
+
 class _DataUnpickler(pickle.Unpickler):
     """Builds the classes of the protocol and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if module == "copyreg" and name in ("__newobj__", "_reconstructor"):
-            return super().find_class(module, name)
-        found = _ALLOWED.get((module, name))
+        found = _NAMED.get((module, name))
         if found is None:
             raise pickle.UnpicklingError(
                 f"message: got {module}.{name}, expected commands of distnb; send data only"
@@ -118,7 +143,7 @@ def decode(data: bytes) -> Any:
     try:
         commands = [c.renumbered(batch.handles) for c in commands_of(batch.normalised)]
         bound = tuple([filled(c, batch.values) for c in commands])
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever its parts make of what they are given
         raise _no_batch(found) from error
     return Batch(batch.number, batch.epoch, bound, batch.fuse)
 
@@ -136,12 +161,17 @@ def commands_of(normalised: bytes) -> tuple[Command, ...]:
     """
     try:
         return tuple([_round(c) for c in _load(normalised)])
-    except (TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise _no_batch(normalised) from error
 
 
 def _load(data: bytes) -> Any:
-    return _DataUnpickler(io.BytesIO(data)).load()
+    try:
+        return _DataUnpickler(io.BytesIO(data)).load()
+    except (pickle.UnpicklingError, MemoryError):
+        raise
+    except Exception as error:  # whatever bytes that are no message make of pickle
+        raise _no_batch(data) from error
 
 
 def _packed(found: Any) -> Packed:
@@ -158,7 +188,8 @@ def _packed(found: Any) -> Packed:
 
 def _no_batch(found: Any) -> pickle.UnpicklingError:
     return pickle.UnpicklingError(
-        f"message: got {str(found)[:80]}, expected a batch; send data only"
+        # not what is in it, which may be as deep, and as long, as whoever sent it likes
+        f"message: got {type(found).__name__}, expected a batch; send data only"
     )
 
 

@@ -7,6 +7,7 @@ at once, because the other end is at work, a thread hands over as there is room.
 
 from __future__ import annotations
 
+import _thread
 import select
 import socket
 import struct
@@ -17,7 +18,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from distnb.wire.channel import Arrays, raw, room
+from distnb.wire.channel import LARGEST, Arrays, raw, room
 
 __all__ = ["Stream"]
 
@@ -47,19 +48,24 @@ class Stream:
     ----------
     end : socket.socket
         Connected to the other end.
+    most : int, optional
+        Bytes that a head, with the sizes of the arrays, and each array may have.
 
     Attributes
     ----------
     busy : bool
         Never: its descriptor tells of a message until that is taken in.
     closed : bool
-        Whether it was closed, here or at the other end.
+        Whether it was closed, here or at the other end; also here because what came is no message.
+    most : int
+        As given; it may be raised.
     """
 
     busy = False
 
-    def __init__(self, end: socket.socket) -> None:
+    def __init__(self, end: socket.socket, most: int = LARGEST) -> None:
         self.closed = False
+        self.most = most
         self._socket = end
         end.setblocking(False)
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
@@ -67,7 +73,8 @@ class Stream:
                 end.setsockopt(socket.SOL_SOCKET, option, _ROOM)
         self._lock = threading.Lock()
         self._unsent: deque[memoryview] = deque()
-        self._sender: threading.Thread | None = None
+        #: Whether somebody hands over what is unsent.
+        self._sending = False
         self._message: Message | None = None
         self._waste = bytearray(_WASTE)  # made before memory runs out
         self._spare: bytearray | None = None
@@ -109,9 +116,13 @@ class Stream:
             self._unsent.extend(p.data for p in pieces if len(p))
             if first:
                 self._push()
-            if self._unsent and self._sender is None:
-                self._sender = threading.Thread(target=self._drain, name="distnb-send", daemon=True)
-                self._sender.start()
+            if not self._unsent or self._sending:
+                return
+        try:
+            # Thread.start() would wait for ever for a thread that has no memory to begin.
+            _thread.start_new_thread(self._drain, ())
+        except (RuntimeError, MemoryError):
+            self._drain()  # there is no thread: who sends waits for the other end
 
     def _push(self) -> None:
         """Hand over what the kernel takes now."""
@@ -129,16 +140,22 @@ class Stream:
             unsent.clear()
 
     def _drain(self) -> None:
-        """Hand over the rest, as there is room."""
-        poll = select.poll()
-        poll.register(self._socket, select.POLLOUT)
-        while True:
-            poll.poll(_LOOK)
-            with self._lock:
-                self._push()
-                if not self._unsent:
-                    self._sender = None
-                    return
+        """Hand over the rest, as there is room, unless somebody does."""
+        with self._lock:
+            if self._sending or self.closed:
+                return
+            self._sending = True
+            poll = select.poll()
+            poll.register(self._socket, select.POLLOUT)
+        try:
+            while self._sending:
+                poll.poll(_LOOK)
+                with self._lock:
+                    self._push()
+                    self._sending = bool(self._unsent)
+        except BaseException:  # Ctrl-C, where there is no thread: whoever sends next goes on
+            self._sending = False
+            raise
 
     # -- receiving -----------------------------------------------------------------------------
 
@@ -155,16 +172,16 @@ class Stream:
         while self._message is None:
             try:
                 taken = 0 if self.closed else self._socket.recv_into(self._target)
+                self._target = self._target[taken:]
+                if taken and not self._target:
+                    self._target = next(self._coming)
             except BlockingIOError:
                 return None
-            except OSError:
+            except OSError:  # it may be no message: where the next one begins nobody can tell
                 taken = 0
             if not taken:  # the other end is gone
                 self.closed = True
                 return None
-            self._target = self._target[taken:]
-            if not self._target:
-                self._target = next(self._coming)
         found, self._message = self._message, None
         return found
 
@@ -186,15 +203,20 @@ class Stream:
             intro = bytearray(_INTRO.size)
             yield memoryview(intro)
             length, count = _INTRO.unpack(intro)
-            text = self._head(8 * count + length)
+            text = self._head(self._checked(8 * count + length))
             if text:
                 yield memoryview(text)
             arrays: Arrays = []
             for length in struct.unpack_from(f"<{count}Q", text):
-                arrays.append(room(length))
+                arrays.append(room(self._checked(length)))
                 yield from self._targets(length, arrays[-1])
             self._message = bytes(memoryview(text)[8 * count :]), arrays
             del arrays  # whoever takes the message has them alone
+
+    def _checked(self, nbytes: int) -> int:
+        if nbytes > self.most:
+            raise OSError(f"message: got {nbytes} bytes, expected at most {self.most}; send less")
+        return nbytes
 
     def _targets(self, length: int, array: np.ndarray | None) -> Iterator[memoryview]:
         """Yield where to put the bytes of an array."""

@@ -3,6 +3,7 @@
 import gc
 import select
 import socket
+import struct
 import threading
 import time
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import zmq
 
-from distnb.wire import channel
+from distnb.wire import channel, stream
 from distnb.wire.channel import SMALL, Channel
 from distnb.wire.stream import Stream
 from tests.waiting import until
@@ -116,10 +117,6 @@ def pair():
         end.close()
 
 
-def senders():
-    return [t for t in threading.enumerate() if t.name == "distnb-send"]
-
-
 def test_sending_does_not_wait_for_the_other_end(pair):
     """Both ends send more than the kernel takes, before either looks."""
     data = np.random.default_rng(0).integers(0, 256, 30_000_000, np.uint8)
@@ -134,14 +131,14 @@ def test_sending_does_not_wait_for_the_other_end(pair):
             np.testing.assert_array_equal(found, data[k:])
             np.testing.assert_array_equal(rest, data[:k])
         assert receive(end) == (b"small", [])
-    until(lambda: not senders())
+    until(lambda: not any(end._sending for end in pair))
 
 
 def test_small_messages_need_no_thread(pair):
     here, there = pair
     for k in range(200):
         here.send(b"%d" % k, [np.arange(k, dtype=np.uint8)])
-    assert not senders()
+    assert not here._sending
     assert [receive(there)[0] for _ in range(200)] == [b"%d" % k for k in range(200)]
 
 
@@ -167,7 +164,7 @@ def test_an_end_that_is_gone_is_noticed(pair, size):
     assert not here.ready(1000)
     here.send(b"y", [np.zeros(size, np.uint8)])  # to nobody
     there.send(b"z")
-    until(lambda: not senders())
+    until(lambda: not here._sending)
 
 
 def test_an_end_that_goes_in_the_middle_of_a_message(pair):
@@ -180,12 +177,102 @@ def test_an_end_that_goes_in_the_middle_of_a_message(pair):
     assert there.closed
 
 
+def test_sending_needs_no_thread(pair, monkeypatch):
+    """Where none can be had who sends waits, and the next one has one again."""
+    here, there = pair
+    data = np.random.default_rng(0).integers(0, 256, 30_000_000, np.uint8)
+    found = []
+    other = threading.Thread(target=lambda: found.extend(receive(there) for _ in range(2)))
+    other.start()
+
+    def refuse(*args):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stream._thread, "start_new_thread", refuse)
+        here.send(b"0", [data])
+    here.send(b"1", [data[::-1]])
+    other.join()
+    assert [head for head, _ in found] == [b"0", b"1"]
+    np.testing.assert_array_equal(found[0][1][0], data)
+    np.testing.assert_array_equal(found[1][1][0], data[::-1])
+
+
+NO_MESSAGES = {
+    "a head of 2**64 - 1 bytes": struct.pack("<QQ", 2**64 - 1, 0),
+    "2**61 arrays": struct.pack("<QQ", 0, 2**61),
+    "2**63 arrays": struct.pack("<QQ", 7, 2**63),
+    "an array of 2**63 bytes": struct.pack("<QQQ", 0, 1, 2**63),
+    "an array of 2**64 - 1 bytes": struct.pack("<QQQQ", 0, 2, 1, 2**64 - 1) + b"x",
+}
+
+
+@pytest.mark.parametrize("name", NO_MESSAGES)
+def test_what_is_no_message_ends_the_connection(pair, name):
+    here, there = pair
+    here._socket.send(NO_MESSAGES[name])
+    assert there.receive() is None
+    assert there.closed
+    here.send(b"later")
+    assert there.receive() is None
+
+
+def test_a_message_has_at_most_so_many_bytes(pair):
+    here, there = pair
+    there.most = 20
+    here.send(b"x" * 12, [np.zeros(20, np.uint8)])
+    assert receive(there)[0] == b"x" * 12
+    here.send(b"x" * 12, [np.zeros(21, np.uint8)])
+    assert receive(there) is None
+    assert there.closed
+
+
+SIZES = {
+    "half a size": b"\0" * 12,
+    "an array of -1 bytes": struct.pack("<q", -1),
+    "an array of 2**62 bytes": struct.pack("<q", 2**62),
+    "no array": struct.pack("<q", 3),
+    "another array": struct.pack("<q", 3) + b"//" + b"xx",
+    "one byte for three": struct.pack("<q", 3) + b"//" + b"x",
+    "too many arrays": struct.pack("<q", 1) + b"//" + b"x" + b"//" + b"y",
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_what_is_no_message_is_dropped(name):
+    context = zmq.Context()
+    ours, theirs = joined(context)
+    here, there = Channel(ours), Channel(theirs)
+    here.send(b"cut off", [np.ones(SMALL + 1, np.uint8)])
+    ours.send_multipart([b"none", *SIZES[name].split(b"//")])
+    here.send(b"whole", [np.arange(SMALL + 1, dtype=np.uint8), np.ones(3, np.uint8)])
+    assert receive(there)[0] == b"cut off"
+    head, arrays = receive(there)
+    assert head == b"whole"
+    assert bytes_of(arrays) == [np.arange(SMALL + 1, dtype=np.uint8).tobytes(), b"\1\1\1"]
+    context.destroy(linger=0)
+
+
+def test_a_chunk_longer_than_what_is_missing_is_dropped():
+    context = zmq.Context()
+    ours, theirs = joined(context)
+    there = Channel(theirs)
+    ours.send_multipart([b"head", struct.pack("<q", SMALL + 2)])
+    ours.send(b"x" * SMALL)
+    ours.send(b"y" * 3)
+    ours.send(b"z" * 2)
+    head, (found,) = receive(there)
+    assert head == b"head"
+    assert found.tobytes() == b"x" * SMALL + b"zz"
+    context.destroy(linger=0)
+
+
 def test_what_was_sent_is_let_go(pair):
     here, there = pair
     data = np.zeros(40_000_000, np.uint8)
     here.send(b"x", [data])
     assert receive(there)[0] == b"x"
-    until(lambda: not senders())
+    until(lambda: not here._sending)
     gc.collect()
     data.resize(1)  # NumPy refuses if anything looks at it
     assert data.size == 1

@@ -293,6 +293,26 @@ def test_a_thread_that_never_began_is_not_waited_for(tmp_path, monkeypatch):
         made.close()
 
 
+def test_a_thread_that_ends_leaves_the_next_one_alone(monkeypatch):
+    """As soon as nothing is awaited another thread may begin, before the first has ended."""
+    made = compiler.Compiler()
+
+    def others_begin():
+        made._loading = True
+
+    monkeypatch.setattr(made, "_load_awaited", others_begin)
+    made._load_all()
+    assert made._loading
+
+
+def test_a_thread_that_fails_makes_room_for_the_next_one(monkeypatch):
+    made = compiler.Compiler()
+    monkeypatch.setattr(made, "_load_awaited", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        made._load_all()
+    assert not made._loading
+
+
 def test_an_abandoned_compilation_is_taken_up(tmp_path, monkeypatch):
     monkeypatch.setenv("DISTNB_CACHE", str(tmp_path))
     made = compiler.Compiler()

@@ -221,6 +221,18 @@ def test_a_session_that_is_gone_is_nothing(keys):
         assert channel.ask("a", 1, 200.0) == [(None, 0.0)]
 
 
+def test_a_question_that_is_none_leaves_the_channel_as_it_was(keys):
+    with monitor_channel(keys, lambda session, stop: f"at {session}") as channel:
+        (line,) = channel._lines
+        line.socket.send_multipart([b"1 0 a", b"1 0 b"])
+        line.socket.send(b"\xff")
+        line.socket.send(b"")
+        for _ in range(3):
+            assert line.socket.poll(60_000)
+            line.socket.recv_multipart()
+        assert channel.ask("a", 1, 200.0) == [("at a", 0.0)]
+
+
 # Progress
 
 
@@ -275,6 +287,19 @@ def test_nothing_follows_waits_that_nobody_would_see(session):
     assert session.progress.surface is None
     dnb.ones(10).to_numpy()
     assert "distnb-progress" not in threads()
+
+
+def test_a_wait_goes_on_without_room_for_a_thread(session, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    session.progress.surface = Surface()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        assert dnb.ones(10).sum().item() == 10
+    assert session.progress._thread is None
+    assert dnb.ones(10).sum().item() == 10
+    assert session.progress._thread is not None  # there is room again
 
 
 def test_a_terminal_has_one_line(monkeypatch):

@@ -57,7 +57,10 @@ _FILE = re.compile(r"distnb-\w*-[0-9a-f]{12}\.npy")
 #: The longest name of a file has so many of the bytes of an array's name.
 _LONGEST = 120
 #: What comes of taking for a manifest what is none.
-_WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+_WRONG = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),
+    SyntaxError,  # of a dtype
+)
 _KIND_OF = {kind: name for name, kind in KINDS.items()}
 
 

@@ -151,8 +151,12 @@ class Progress:
 
     def _arm(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="distnb-progress", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="distnb-progress", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # there is no room for one: there is no line now
+                return
+            self._thread = thread
         self._armed.set()
 
     def _run(self) -> None:

@@ -147,8 +147,10 @@ class Compiler:
             self._loading = True
         try:
             self._load_awaited()
-        finally:
-            self._loading = False
+        except BaseException:  # else that is done already, and another thread may have begun
+            with self._lock:
+                self._loading = False
+            raise
 
     def _load_awaited(self) -> None:
         while not self._closed.wait(_LOOK):

@@ -149,7 +149,11 @@ class BatchServer:
 
     def _answer(self, channel: Channel | Stream, head: bytes, buffers: Arrays) -> None:
         intro, _, message = head.partition(b"\n")
-        number, session = intro.decode().split(" ")
+        try:
+            number, session = intro.decode().split(" ")
+            done = int(number)
+        except ValueError:  # no batch: there is nobody to answer to
+            return
         arrays: list[np.ndarray] = []
         try:
             if session:
@@ -159,6 +163,6 @@ class BatchServer:
             state = "ok"
         except BaseException as error:  # what a batch raises is no reply, but the client must know
             state, content, arrays = "error", repr(error).encode(), []
-        self._done = int(number)
+        self._done = done
         with contextlib.suppress(zmq.Again):  # the client is gone
             channel.send(f"{number} {state}\n".encode() + content, arrays)

@@ -79,11 +79,11 @@ class MonitorServer:
             self._curve.socket.close(linger=0)
 
     def _reply(self) -> None:
-        client, question = self._socket.recv_multipart()
+        client, *question = self._socket.recv_multipart()
         try:
-            _, stop, session = question.decode().split(" ")
+            _, stop, session = b"".join(question).decode().split(" ")
             content = pickle.dumps(self._answer(session, int(stop)))
         except Exception:  # a session that is gone, or not there yet
             content = pickle.dumps(None)
         with contextlib.suppress(zmq.Again):  # the client does not take answers
-            self._socket.send_multipart([client, question, content])
+            self._socket.send_multipart([client, *question, content])

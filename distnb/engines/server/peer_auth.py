@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import os
 import secrets
 import shutil
 import socket
+import struct
 from collections.abc import Callable
 
 from distnb.common.leftovers import own_folder
+from distnb.wire.channel import LARGEST
 from distnb.wire.stream import Stream
 
 __all__ = ["PeerAuthentication"]
@@ -58,7 +61,10 @@ class PeerAuthentication:
 
     def _meet(self) -> None:
         with contextlib.suppress(OSError):  # it is gone again
-            stranger = Stream(self._socket.accept()[0])
+            end = self._socket.accept()[0]
+            if not _ours(end):
+                return end.close()
+            stranger = Stream(end, len(self.token))
             (descriptor,) = stranger.descriptors
             self._strangers[descriptor] = stranger
             self._loop.add_reader(descriptor, self._ask, descriptor)
@@ -69,6 +75,7 @@ class PeerAuthentication:
         if found is not None and hmac.compare_digest(found[0], self.token.encode()):
             self._forget(descriptor)
             self.close()
+            stranger.most = LARGEST
             self._admit(stranger)
         elif found is not None or stranger.closed:
             self._forget(descriptor).close()
@@ -76,3 +83,12 @@ class PeerAuthentication:
     def _forget(self, descriptor: int) -> Stream:
         self._loop.remove_reader(descriptor)
         return self._strangers.pop(descriptor)
+
+
+def _ours(end: socket.socket) -> bool:
+    """Tell whether a process of this user is at the other end, where the system says so."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    who = struct.Struct("3i")  # process, user, group
+    found = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, who.size)
+    return bool(who.unpack(found)[1] == os.geteuid())

@@ -1,0 +1,179 @@
+"""Files that are read: by our own readers, against those of NumPy."""
+
+import io
+import json
+import os
+import tempfile
+import warnings
+import zlib
+from contextlib import contextmanager
+
+import numpy as np
+
+from distnb.client.lasting import manifests
+from distnb.formats import text
+from distnb.formats.table import FORMATS, reader_of
+from distnb.geometry.layout import default_layout
+from distnb.geometry.views import View
+from tests.fuzz.mutation import mutated
+
+#: Bytes up to which what a file says to have is read.
+_MOST = 1 << 20
+_ARRAYS = [
+    np.arange(7.0),
+    np.arange(12, dtype="<i2").reshape(3, 4),
+    np.asfortranarray(np.eye(3, 2)),
+]
+_ARRAYS += [np.array(2j), np.zeros((0, 3), ">f4"), np.array([True, False])]
+
+
+def _bytes_of(save, *args, **kwargs):
+    file = io.BytesIO()
+    save(file, *args, **kwargs)
+    return file.getvalue()
+
+
+@contextmanager
+def _file():
+    """Give what writes bytes into a file, and returns its path."""
+    handle, path = tempfile.mkstemp(prefix="distnb-fuzz-", suffix=".npy")
+    try:
+
+        def written(data):
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, data, 0)
+            return path
+
+        yield written
+    finally:
+        os.close(handle)
+        os.unlink(path)
+
+
+def _named(error, path):
+    """Tell that a file was refused, if the error names it."""
+    assert str(error.args[0]).startswith(f"file {path}"), error
+    return "refused"
+
+
+def _read(kind, path, member):
+    """Return what is in a file; None if it says that there is too much to try."""
+    stored, view = FORMATS[kind].describe(path, member)
+    if stored.nbytes > _MOST:
+        return None
+    out = np.empty(stored.shape, stored.dtype)
+    reader = reader_of(stored)
+    try:
+        reader.read(tuple(map(range, stored.shape)), out)
+    finally:
+        reader.close()
+    return out if view == View.whole(stored.shape) else out.T
+
+
+def _compared(kind, path, member, load):
+    """Read a file, and compare with what NumPy reads, if both can."""
+    try:
+        found = _read(kind, path, member)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        return _named(error, path)
+    if found is None:
+        return "too large"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = load(path)
+    except Exception:
+        return "read by us alone"
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    assert found.tobytes() == expected.tobytes()
+    return "read"
+
+
+@contextmanager
+def npy():
+    """NumPy's files of an array."""
+    real = [_bytes_of(np.save, a) for a in _ARRAYS]
+    real += [_bytes_of(np.lib.format.write_array, a, version=(2, 0)) for a in _ARRAYS]
+    with _file() as written:
+
+        def one(chance):
+            path = written(mutated(chance, chance.choice(real), real))
+            return _compared("npy", path, None, lambda p: np.load(p, allow_pickle=False))
+
+        yield one
+
+
+@contextmanager
+def npz():
+    """NumPy's archives."""
+    real = [_bytes_of(save, x=a) for a in _ARRAYS for save in (np.savez, np.savez_compressed)]
+    with _file() as written:
+
+        def one(chance):
+            path = written(mutated(chance, chance.choice(real), real))
+
+            def load(path):
+                with np.load(path, allow_pickle=False) as archive:
+                    return archive["x"]
+
+            return _compared("npz", path, "x", load)
+
+        yield one
+
+
+@contextmanager
+def tables():
+    """Text, as ``loadtxt`` reads it."""
+    real = [b"1 2 3\n4 5.5 -6e3\n", b"# so\n1,2\n\n3,nan\n", b"1\n2\n3", b"0x10 7\n"]
+    options = {"encoding": "latin1", "comments": "#"}
+    with _file() as written:
+
+        def one(chance):
+            path = written(mutated(chance, chance.choice(real), real))
+            columns = chance.choice((1, 2, 3))
+            given = {**options, "delimiter": chance.choice((None, ","))}
+            try:
+                (found,) = text.share(path, 0, 0, 1, "loadtxt", ("<f8", columns, given))
+            except ValueError as error:
+                return _named(error, path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected = np.loadtxt(path, ndmin=2, **given)
+            np.testing.assert_array_equal(found, expected.reshape(-1, columns))
+            return "read"
+
+        yield one
+
+
+@contextmanager
+def checkpoints():
+    """Manifests of checkpoints, some with the checksum of what they say."""
+    entry = manifests.Entry((4, 3), "<f8", default_layout((4, 3), 2), ((48, 7), (48, 9)))
+    file = "distnb-T-0123456789ab.npy"
+    there = manifests.Manifest(
+        2, {file: entry}, {"T": manifests.Named(file, View.whole((4, 3)), True)}
+    )
+    real = manifests.encoded(there)
+    told = json.loads(real)
+
+    def one(chance):
+        data = mutated(chance, real) if chance.random() < 0.3 else _resealed(chance, told)
+        try:
+            manifests.decoded(data, "/x")
+        except ValueError as error:
+            assert str(error).startswith(("file /x: ", "checkpoint /x: "))
+            return "refused"
+        return "taken"
+
+    yield one
+
+
+def _resealed(chance, told):
+    """Return a manifest that says something else, with its checksum."""
+    body = {k: v for k, v in told.items() if k not in ("distnb checkpoint", "crc32")}
+    try:
+        body = json.loads(mutated(chance, json.dumps(body).encode()))
+        check = zlib.crc32(json.dumps(body, sort_keys=True).encode())
+        return json.dumps({"distnb checkpoint": 1, "crc32": check, **body}).encode()
+    except (ValueError, TypeError, RecursionError):
+        return b"[]"

@@ -1,0 +1,46 @@
+"""Damaged messages and files are refused, clearly, in bounded memory, and strangers get nowhere."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from distnb.client.lasting import manifests
+from distnb.geometry.layout import default_layout
+
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc"),
+    pytest.mark.tier("test"),
+]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def fuzzed(count):
+    """Run all targets in a process of their own, which has little memory."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.fuzz", str(count)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("dtype", [",", "f4,,", "nothing"])
+def test_a_manifest_with_a_dtype_that_is_none(dtype):
+    file = "distnb-T-0123456789ab.npy"
+    entry = manifests.Entry((4,), dtype, default_layout((4,), 1), ((32, 7),))
+    there = manifests.Manifest(1, {file: entry}, {})
+    with pytest.raises(ValueError, match=r"^file /x: got what cannot be"):
+        manifests.decoded(manifests.encoded(there), "/x")
+
+
+def test_damaged_bytes():
+    done = fuzzed(150)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 12
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.timeout(3600)
+def test_many_damaged_bytes():
+    done = fuzzed(int(os.environ.get("DISTNB_TEST_FUZZ", "20000")))
+    assert done.returncode == 0, done.stderr
