@@ -170,6 +170,8 @@ def _triplets(
     """Return those of a piece; SciPy is told how many lines there are, which are not empty."""
     from scipy.io import mmread
 
+    if 0 in text:  # which ends a line for SciPy's parser, and it reads on behind the text
+        raise ValueError("Invalid character: got a byte that is 0, expected text")
     if text and not text.endswith(b"\n"):
         text += b"\n"  # without one SciPy's parser may read on behind the text, and crash
     marks = np.frombuffer(b"\n" + text, np.uint8)

@@ -134,6 +134,7 @@ def test_kinds_of_text(session, tmp_path):
         ("coordinate real symmetric", ["3 2 1", "1 1 1"], "3 x 2, but symmetric"),
         ("coordinate odd general", ["3 2 1", "1 1 1"], "head: got"),
         ("coordinate real symmetric", ["3 3 2", "2 1 1"], "1 elements, expected 2"),
+        ("coordinate real general", ["3 3 2", "1 1 1\0.5", "2 2 2"], "line 3: .* byte that is 0"),
     ],
 )
 def test_what_is_wrong_in_a_text(session, tmp_path, head, lines, message):

@@ -37,6 +37,7 @@ TARGETS = {
         files.npy,
         files.npz,
         files.tables,
+        files.triplets,
         files.checkpoints,
     )
 }

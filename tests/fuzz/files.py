@@ -146,6 +146,26 @@ def tables():
 
 
 @contextmanager
+def triplets():
+    """Matrix Market's lines, as SciPy's parser reads them."""
+    real = [b"1 1 2.5\n2 3 4\n", b"4 4 -1e3 0\n1 2 3 4\n", b"1 2\n\n2 2\n"]
+    with _file() as written:
+
+        def one(chance):
+            path = written(mutated(chance, chance.choice(real), real))
+            field = chance.choice(("real", "integer", "complex", "pattern"))
+            given = ((4, 4), field, chance.choice(("general", "symmetric")))
+            try:
+                rows, columns, _ = text.share(path, 0, 0, 1, "market", given)
+            except ValueError as error:
+                return _named(error, path)
+            assert ((rows >= 0) & (rows < 4) & (columns >= 0) & (columns < 4)).all()
+            return "read"
+
+        yield one
+
+
+@contextmanager
 def checkpoints():
     """Manifests of checkpoints, some with the checksum of what they say."""
     entry = manifests.Entry((4, 3), "<f8", default_layout((4, 3), 2), ((48, 7), (48, 9)))
