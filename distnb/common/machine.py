@@ -24,12 +24,19 @@ class _Files(NamedTuple):
 
     limits: tuple[str, ...]
     used: str
-    #: The line of ``memory.stat`` of what is given back when memory is short.
-    reclaimable: str
+    #: The lines of ``memory.stat`` of what is given back when memory is short.
+    reclaimable: tuple[str, ...]
 
 
-_V1 = _Files(("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file")
-_V2 = _Files(("memory.max", "memory.high"), "memory.current", "inactive_file")
+_CACHES = ("inactive_file", "active_file")
+_V1 = _Files(
+    ("memory.limit_in_bytes",),
+    "memory.usage_in_bytes",
+    tuple(f"total_{name}" for name in _CACHES),
+)
+_V2 = _Files(("memory.max", "memory.high"), "memory.current", (*_CACHES, "slab_reclaimable"))
+#: A limit of so many bytes is what version 1 has for none.
+_NONE = 1 << 60
 
 
 def cores() -> int:
@@ -58,11 +65,13 @@ def _limits(root: Path) -> Iterator[tuple[int, int]]:
     """Yield the limit of each control group of this process, and what is left of it."""
     for folder, files in _groups(root):
         found = [_text(folder / name).strip() for name in files.limits]
-        limits = [int(text) for text in found if text.isdecimal()]  # the others are "max"
+        # The others are "max", or what no process could live with.
+        limits = [int(text) for text in found if text.isdecimal() and 0 < int(text) < _NONE]
         used = _text(folder / files.used).strip()
         if limits and used.isdecimal():
-            stat = dict(line.split()[:2] for line in _text(folder / "memory.stat").splitlines())
-            taken = max(0, int(used) - int(stat.get(files.reclaimable, 0)))
+            lines = [line.split() for line in _text(folder / "memory.stat").splitlines()]
+            stat = {words[0]: int(words[1]) for words in lines if len(words) == 2}
+            taken = max(0, int(used) - sum(stat.get(name, 0) for name in files.reclaimable))
             yield min(limits), max(1, min(limits) - taken)  # 0 would say that it is not known
 
 
@@ -70,10 +79,12 @@ def _groups(root: Path) -> Iterator[tuple[Path, _Files]]:
     """Yield the folders of the control groups of memory that this process is in."""
     paths = dict[str, PurePosixPath]()
     for line in _text(root / "proc/self/cgroup").splitlines():
-        _, kinds, group = line.split(":", 2)
-        paths |= {kind: PurePosixPath(group) for kind in kinds.split(",")}
+        _, kinds, group = (*line.split(":", 2), "", "")[:3]
+        paths |= {kind: PurePosixPath(group) for kind in kinds.split(",") if group}
     for line in _text(root / "proc/self/mountinfo").splitlines():
         mount, _, system = (part.split() for part in line.partition(" - "))
+        if len(mount) < 5 or not system:
+            continue
         top, point = (PurePosixPath(name.replace("\\040", " ")) for name in mount[3:5])
         if system[0] == "cgroup2" and "" in paths:
             files, path = _V2, paths[""]

@@ -55,6 +55,7 @@ CASES = {
             for axis in ("None", "(0, 1)", "(-1,)", "()")
         ),
         "xp.lcm.reduce(A([2, 3j]), dtype='i', initial=None)",
+        "xp.subtract.reduce(A([2.0, 3]), where=A([[True, True]]), initial=1)",
         "xp.fmin.reduce(A([True]), dtype=float, initial=2.5, where=False)",
         "xp.bitwise_and.reduce(A([3], 'u1'), dtype='i', where=False)",
     ),

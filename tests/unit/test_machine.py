@@ -31,14 +31,14 @@ def tree(tmp_path):
     return make
 
 
-def v2(folder, limit, used, high="max", inactive=0):
+def v2(folder, limit, used, high="max", inactive=0, active=0):
     """Return the files of a group of version 2."""
     at = f"sys/fs/cgroup two/{folder}".rstrip("/")
     return {
         f"{at}/memory.max": f"{limit}\n",
         f"{at}/memory.high": f"{high}\n",
         f"{at}/memory.current": f"{used}\n",
-        f"{at}/memory.stat": f"anon 5\ninactive_file {inactive}\nactive_file 7\n",
+        f"{at}/memory.stat": f"anon 5\ninactive_file {inactive}\nactive_file {active}\n\n",
     }
 
 
@@ -69,6 +69,21 @@ def test_a_limit_counts_without_what_is_given_back(tree):
     mine = v2("a/b", 4 * GIB, 3 * GIB, inactive=GIB)
     root = tree(**process("0::/a/b\n", V2.format(top="/")), **mine)
     assert node_memory(root) == NodeMemory(2 * GIB, 4 * GIB)
+
+
+def test_files_that_were_read_twice_are_given_back_too(tree):
+    mine = v2("a", 4 * GIB, 4 * GIB, inactive=GIB, active=2 * GIB)
+    root = tree(**process("\n0::/a\n", "odd\n" + V2.format(top="/")), **mine)
+    assert node_memory(root) == NodeMemory(3 * GIB, 4 * GIB)
+
+
+def test_no_limit_is_none(tmp_path):
+    for name, text in (
+        process("3:memory:/a\n", V1.format(top="/")).items() | v1("a", 2**63 - 4096, 5).items()
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert node_memory(tmp_path) == NodeMemory(0, 0)
 
 
 def test_the_node_counts_where_a_limit_is_wider(tree):

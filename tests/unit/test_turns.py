@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import threading
 
 import pytest
@@ -195,6 +196,36 @@ def test_files_of_engines_that_are_gone_are_removed(two, tmp_path):
     Turns(b"another")
     assert not old.exists()
     assert path.exists()  # it is locked
+
+
+def test_work_goes_on_where_the_folder_was_removed(two, tmp_path):
+    mine, theirs = two
+    assert mine.take(ONE)
+    mine.leave(ONE)
+    mine.heed()
+    shutil.rmtree(*tmp_path.iterdir())
+    assert theirs.take(OTHER)
+    assert not mine.take(ONE, 0)
+    theirs.leave(OTHER)
+    assert mine.take(ONE)
+
+
+def test_work_goes_on_where_no_folder_can_be_had(two, tmp_path):
+    mine, _ = two
+    (folder,) = tmp_path.iterdir()
+    shutil.rmtree(folder)
+    folder.touch()
+    assert mine.take(ONE)
+    mine.leave(ONE)
+    assert mine.take(ONE)
+
+
+def test_a_forked_child_leaves_the_file(two, tmp_path):
+    mine, theirs = two
+    assert mine.take(ONE)
+    theirs.forget()
+    theirs.remove()
+    assert len([*tmp_path.rglob("*")]) == 2
 
 
 def test_a_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):

@@ -261,7 +261,7 @@ class DistArray(Array):
         ...     (2 * dnb.arange(3, dist="block")).to_numpy()
         array([0, 2, 4])
         """
-        found = None if self._near is None and self.dbase.near is None else self.near
+        found = None if self._near is None and self._base.near is None else self.near
         return read(self) if found is None else found.copy()
 
     def item(self, *index: SupportsIndex | tuple[SupportsIndex, ...]) -> Any:
@@ -372,7 +372,7 @@ class DistArray(Array):
         return int(self.item())
 
     def _scalar(self) -> Any:
-        if self.dview.shape:
+        if (self._view or self.dview).shape:
             raise TypeError(
                 explain(
                     "array for a scalar", f"shape {self.shape}", "()", "use .item() or index it"
@@ -403,7 +403,7 @@ class DistArray(Array):
             return taken
         if is_advanced(key):
             return get_advanced(self, key)
-        view, is_element = index_view(self.dview, key)
+        view, is_element = index_view(self._view or self.dview, key)
         found = self.alias(view)
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
         return element(found) if is_element else found
@@ -421,7 +421,7 @@ class DistArray(Array):
         if is_advanced(key):
             put_advanced(self, key, value)
             return
-        view, is_element = index_view(self.dview, key)
+        view, is_element = index_view(self._view or self.dview, key)
         if is_element or view.shape or isinstance(value, list | tuple):
             check_levels(value, len(view.shape), self.dtype, is_element)
         assign(self.alias(view), value)
@@ -1056,7 +1056,7 @@ class DistArray(Array):
     def shape(self) -> Ints:
         """Lengths of the axes."""
         near = self._near
-        return self.dview.shape if near is None else near.shape
+        return (self._view or self.dview).shape if near is None else near.shape
 
     @shape.setter
     def shape(self, shape: Shape) -> None:

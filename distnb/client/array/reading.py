@@ -93,7 +93,7 @@ def elements(x: Array) -> Iterator[Any]:
 
 def read(x: Array) -> np.ndarray:
     """Return the elements of an array on the engines."""
-    base = x.dbase
+    base = x._base or x.dbase
     session = base.session
     if base.known is not None:
         session.check_open()

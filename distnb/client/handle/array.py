@@ -54,6 +54,17 @@ _KINDS = "biufc"
 STORABLE = frozenset(np.dtype(code) for code in "?bhilqBHILQefdFD")
 
 
+def _of_numbers(name: str) -> Callable[[Array], Any]:
+    """Return what finds a method that NumPy's scalars have, and its arrays have not."""
+
+    def method(x: Array) -> Any:
+        if x.single and not x.shape:
+            return getattr(x.__array__()[()], name)
+        raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
+
+    return method
+
+
 class Array(NDArrayOperatorsMixin):
     """A base and a view: what functions need of an array.
 
@@ -62,16 +73,13 @@ class Array(NDArrayOperatorsMixin):
     """
 
     __slots__ = (
-        *("__weakref__", "_key", "_near", "_placed", "_whole"),
-        *("dbase", "dview", "promise", "session", "single", "spec", "writeable"),
+        *("__weakref__", "_base", "_key", "_near", "_placed", "_view", "_whole"),
+        *("promise", "session", "single", "spec", "writeable"),
     )
     __hash__ = None  # type: ignore[assignment]
     #: The class of arrays.
     made: ClassVar[type[Any]]
     writeable: bool
-    #: Base and view. (``base`` and ``view`` are something else of NumPy's arrays.)
-    dbase: Base
-    dview: View
     #: The session the array lives in.
     session: Session
     #: The number of its spec (``operation_cache``); 0 if it has none yet.
@@ -82,6 +90,9 @@ class Array(NDArrayOperatorsMixin):
     #: and have no base yet. Results of small steps are made without, for few ever need one.
     _near: np.ndarray | None
     _whole: np.ndarray | None
+    #: Base and view; None until somebody asks for them, but a view in reach has its base.
+    _base: Any
+    _view: Any
     #: Of an array without a base its layout, or what promises it; None: that of a new array.
     promise: Layout | Promised | None
     #: Of an array without a view, that of another one and what takes it from there.
@@ -92,45 +103,52 @@ class Array(NDArrayOperatorsMixin):
         Array.made = cls
 
     def __init__(self, base: Base, view: View, writeable: bool = True) -> None:
-        self.dbase = base
-        self.dview = view
-        self.session = base.session
-        self.writeable = writeable
-        self._near = self._key = self._placed = None
+        self._base = base
+        self._view = view
+        self._near = self._whole = self._key = self._placed = self.promise = None
+        self.single = False
         self.spec = 0
+        self.writeable = writeable
+        self.session = base.session
 
-    def __getattr__(self, name: str) -> Any:
-        """Make what few arrays need when it is asked for: base, view and what belongs to them."""
-        make = _LATER.get(name)
-        if make is None and name in _OF_NUMBERS and self.single and not self.shape:
-            return getattr(self.__array__()[()], name)
-        if make is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return make(self)
+    # No __getattr__ makes what comes later: of a class with one, Python finds each attribute, of
+    # the many that a small step needs, in eight times the time.
+
+    @property
+    def dbase(self) -> Base:
+        """The base; ``base`` is something else of NumPy's arrays."""
+        base = self._base
+        return _make_base(self) if base is None else base
+
+    @property
+    def dview(self) -> View:
+        """The view of the base; ``view`` is something else of NumPy's arrays."""
+        view = self._view
+        return _make_view(self) if view is None else view
 
     @property
     def shape(self) -> Ints:
         """Lengths of the axes."""
         near = self._near
-        return self.dview.shape if near is None else near.shape
+        return (self._view or self.dview).shape if near is None else near.shape
 
     @property
     def dtype(self) -> np.dtype:
         """Element type."""
         near = self._near
-        return self.dbase.dtype if near is None else near.dtype
+        return self._base.dtype if near is None else near.dtype
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
         near = self._near
-        return len(self.dview.shape) if near is None else near.ndim
+        return len((self._view or self.dview).shape) if near is None else near.ndim
 
     @property
     def size(self) -> int:
         """Number of elements."""
         near = self._near
-        return prod(self.dview.shape) if near is None else near.size
+        return prod((self._view or self.dview).shape) if near is None else near.size
 
     @property
     def itemsize(self) -> int:
@@ -147,18 +165,18 @@ class Array(NDArrayOperatorsMixin):
         """Whether the array lives in the notebook, and not on the engines."""
         if self._near is not None and self._whole is None:
             return self.promise is None
-        return self.dbase.host is not None
+        return self._base.host is not None
 
     @property
     def placed(self) -> Placed:
         """View, base shape and layout in one."""
-        layout = self.dbase.layout
-        placed = self._placed
+        base = self._base or self.dbase
+        layout, placed = base.layout, self._placed
         if placed is None or (placed.layout is not layout and placed.layout != layout):
-            shape = self.dbase.shape
-            whole = self.dview.is_whole(shape)
+            shape = base.shape
+            whole = (self._view or self.dview).is_whole(shape)
             placed = Placed.whole(shape, layout) if whole else Placed(shape, layout, self.dview)
-            if self.dbase.host is None:  # else it may move
+            if base.host is None:  # else it may move
                 self._placed = placed
         return placed
 
@@ -172,19 +190,19 @@ class Array(NDArrayOperatorsMixin):
         """The elements themselves, if they are in reach; raises if the session is closed."""
         if self._near is not None and self._whole is None:
             whole = None
-        elif (whole := self.dbase.near) is None:
+        elif (whole := self._base.near) is None:
             return None
         if self.session.closed:
             self.session.check_open()
         if whole is not None and (self._near is None or self._whole is not whole):
-            self._near = host_view(whole, self.dview, self.writeable)
+            self._near = host_view(whole, self._view or self.dview, self.writeable)
             self._whole = whole
         return self._near
 
     @property
     def operand(self) -> Operand:
         """The array as commands name it; raises if its content is lost or its session closed."""
-        base = self.dbase
+        base = self._base or self.dbase
         if base.session.closed:
             base.session.check_open()
         if base.look is not None:
@@ -196,7 +214,7 @@ class Array(NDArrayOperatorsMixin):
         if base.near is not None:
             leave(base)
             self._near = None
-        return Operand(base.handle, self.dview)
+        return Operand(base.handle, self._view or self.dview)
 
     @property
     def bound(self) -> Operand | InNotebook:
@@ -205,22 +223,29 @@ class Array(NDArrayOperatorsMixin):
             return InNotebook(self.shape, self.dtype.str)
         return self.operand
 
+    as_integer_ratio = property(_of_numbers("as_integer_ratio"))
+    bit_count = property(_of_numbers("bit_count"))
+    hex = property(_of_numbers("hex"))
+    is_integer = property(_of_numbers("is_integer"))
+
     def alias(self, view: View, writeable: bool | None = None) -> Self:
         """Return an array with another view of the same base; of one in a file, of that part."""
-        look = self.dbase.look
+        base = self._base or self.dbase
+        look = base.look
         if look is not None and not self.writeable:
-            part = look.part(self.dbase, view)
+            part = look.part(base, view)
             if part is not None:
                 return part
-        return type(self)(self.dbase, view, self.writeable if writeable is None else writeable)
+        return type(self)(base, view, self.writeable if writeable is None else writeable)
 
     def become(self, other: Array) -> None:
         """Be what another array is, as if it had been this one."""
-        self.dbase, self.dview = other.dbase, other.dview
+        self._base, self._view = other.dbase, other.dview
         self._placed, self._near, self._key, self.spec = None, None, None, 0
 
     if TYPE_CHECKING:  # what functions use of the methods of the class of arrays
 
+        def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, key: Subscript) -> Self: ...
         def __setitem__(self, key: Subscript, value: ArrayLike) -> None: ...
         def __iter__(self) -> Iterator[Self]: ...
@@ -336,39 +361,16 @@ def _make_base(x: Array) -> Base:
         near = x._near
         layout = in_notebook(near.ndim) if x.promise is None else x.promise
         x._key = None
-        x.dbase = Base.reached(x.session, near, layout)
+        base = x._base = Base.reached(x.session, near, layout)
         x._whole = near
-        return x.dbase
+        return base
 
 
 def _make_view(x: Array) -> View:
     """Find the view of an array of which only the index is known, or that is all of its base."""
     base = x.dbase
-    x.dview = View.whole(base.shape) if x._key is None else view_by(*x._key)
-    return x.dview
-
-
-def _set(name: str, value: Any) -> Callable[[Array], Any]:
-    """Return what gives an attribute the value it begins with."""
-
-    def make(x: Array) -> Any:
-        setattr(x, name, value)
-        return value
-
-    return make
-
-
-#: Methods that NumPy's scalars have, and its arrays have not.
-_OF_NUMBERS = frozenset(("as_integer_ratio", "bit_count", "hex", "is_integer"))
-
-#: Attributes that are made when they are first asked for.
-_LATER: dict[str, Callable[[Array], Any]] = {
-    "dbase": _make_base,
-    "dview": _make_view,
-    "_placed": _set("_placed", None),
-    "spec": _set("spec", 0),
-    "single": _set("single", False),
-}
+    view = x._view = View.whole(base.shape) if x._key is None else view_by(*x._key)
+    return view
 
 
 def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None) -> Any:
@@ -378,10 +380,12 @@ def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None)
     """
     found = _new(Array.made)
     found._near = near
-    found._whole = None
-    found.session = session
+    found._whole = found._base = found._view = found._key = found._placed = None
     found.promise = promise
+    found.spec = 0
+    found.single = False
     found.writeable = True
+    found.session = session
     return found
 
 

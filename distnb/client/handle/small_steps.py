@@ -55,10 +55,12 @@ _USUAL = 1 << 31
 QUICK = 1 << 22
 #: What no array has.
 _OBJECTS = np.dtype(object)
-#: What is stored without anything to tell of: dtype -> types of scalars.
+#: What is stored without anything to tell of: letter of a dtype -> types of scalars. (A letter, for
+#: to look up a dtype takes as long as to store.)
 _FITTING = {
-    np.dtype(float): frozenset((float, np.float64, bool, np.bool_)),
-    np.dtype(bool): frozenset((bool, np.bool_)),
+    "d": frozenset((float, np.float64, bool, np.bool_)),
+    "l": frozenset((np.dtype("l").type, bool, np.bool_)),
+    "?": frozenset((bool, np.bool_)),
 }
 
 
@@ -88,12 +90,12 @@ def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
     operator: NumPy does that quicker than its ufunc.
     """
     near: Any = x._near
-    if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+    if near is None or (x._whole is not None and x._whole is not x._base.near):
         near = x.near
     other, session, paired = y, x.session, type(y) is Array.made
     if paired:
         other = y._near
-        if other is None or (y._whole is not None and y._whole is not y.dbase.near):
+        if other is None or (y._whole is not None and y._whole is not y._base.near):
             other = y.near
         if near is None or other is None:
             return None
@@ -102,9 +104,9 @@ def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
     elif near is None or type(y) not in SCALARS:
         return None
     away: Any = ()
-    if (x.promise is not None) if x._whole is None else (x.dbase.host is None):
+    if (x.promise is not None) if x._whole is None else (x._base.host is None):
         away = (x,)
-    if paired and ((y.promise is not None) if y._whole is None else (y.dbase.host is None)):
+    if paired and ((y.promise is not None) if y._whole is None else (y._base.host is None)):
         away = (*away, y)
     if near.nbytes > QUICK >> 1 or session.closed or (away and config.place == "engines"):
         return None
@@ -125,11 +127,11 @@ def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
 def quick_one(run: Callable[[Any], Any], x: Array) -> Any:
     """Do an operation on one array, as :func:`quick` does."""
     near: Any = x._near
-    if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+    if near is None or (x._whole is not None and x._whole is not x._base.near):
         near = x.near
     if near is None or near.nbytes > QUICK or x.session.closed:
         return None
-    away = (x.promise is not None) if x._whole is None else (x.dbase.host is None)
+    away = (x.promise is not None) if x._whole is None else (x._base.host is None)
     if away and config.place == "engines":
         return None
     found = done(run, (near,))
@@ -151,7 +153,7 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
     for x in inputs:
         if type(x) is Array.made:
             near = x._near
-            if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+            if near is None or (x._whole is not None and x._whole is not x._base.near):
                 near = x.near
                 if near is None:
                     return None
@@ -159,7 +161,7 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
                 session, shape = x.session, near.shape
             apart = apart or session is not x.session
             alike = alike and shape == near.shape
-            if (x.promise is not None) if x._whole is None else (x.dbase.host is None):
+            if (x.promise is not None) if x._whole is None else (x._base.host is None):
                 away.append(x)
             nbytes += near.nbytes
             args.append(near)
@@ -191,7 +193,7 @@ def quick_out(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLi
     if taken is None or not isinstance(out, Array):
         return None
     if out._whole is not None:
-        out.dbase.kept = None
+        out._base.kept = None
     return None if done(run, taken[1]) is None else out
 
 
@@ -210,7 +212,7 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
     if config.place == "engines" and not out.at_home:
         return False
     if out._whole is not None:
-        out.dbase.kept = None
+        out._base.kept = None
     return done(run, (near, given, near)) is not None
 
 
@@ -252,7 +254,7 @@ def product(x: Array, y: Array) -> Any:
 def indexed(x: Array, key: Subscript) -> Any:
     """Return what NumPy makes of an index in reach: an element or a view; None if it is no such."""
     near: Any = x._near
-    if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+    if near is None or (x._whole is not None and x._whole is not x._base.near):
         near = x.near
     if near is None or x.session.closed or not (type(key) is int or is_plain(key)):
         return None
@@ -272,12 +274,15 @@ def turned(x: Array, axes: Ints) -> Any:
 def _view(x: Array, taken: np.ndarray, key: Subscript | Turn) -> Any:
     """Return the array of a view that NumPy took of one in reach."""
     found = _new(Array.made)
-    found.dbase = base = x.dbase
-    found.session = x.session
+    found._base = base = x._base or x.dbase
     found._near = taken
     found._whole = base.near
-    found._key = (x.dview, key)
+    found._key = (x._view or x.dview, key)
+    found._view = found._placed = found.promise = None
+    found.spec = 0
+    found.single = False
     found.writeable = x.writeable
+    found.session = x.session
     return found
 
 
@@ -294,7 +299,7 @@ def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
 def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     """Do ``x[key] = value`` in reach, if it is small and simple; tell whether it was done."""
     near: Any = x._near
-    if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+    if near is None or (x._whole is not None and x._whole is not x._base.near):
         near = x.near
     if near is None or x.session.closed or not (type(key) is int or is_plain(key)):
         return False
@@ -308,11 +313,11 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
             return False
         plain = given.dtype is near.dtype
     elif kind in SCALARS:
-        plain = kind in _FITTING.get(near.dtype, ())
+        plain = kind in _FITTING.get(near.dtype.char, ())
     else:
         return False
     if x._whole is not None:
-        x.dbase.kept = None
+        x._base.kept = None
     try:
         if near.nbytes > QUICK and type(key) is not int and near[key].nbytes > QUICK:
             return False

@@ -200,7 +200,7 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
     kind = type(x)
     if kind is Array.made:
         near = x._near
-        if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+        if near is None or (x._whole is not None and x._whole is not x._base.near):
             near = x.near
         if near is None:
             few = what == "picks" and not arrays
@@ -226,7 +226,7 @@ def _all_at_home(arrays: Sequence[Any]) -> bool | None:
     for x in arrays:
         if x.session is not session:
             return None
-        if (x.promise is not None) if x._whole is None else (x.dbase.host is None):
+        if (x.promise is not None) if x._whole is None else (x._base.host is None):
             home = False
     return None if session.closed else home
 

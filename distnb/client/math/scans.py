@@ -444,7 +444,7 @@ def reduce_in_order(
     if initial is not np._NoValue:
         options["initial"] = initial
     if where is not True:
-        options["where"] = np.ones((), bool)
+        options["where"] = np.ones((1,) * np.ndim(where), bool)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     if dtype is None and isinstance(out, Array | np.ndarray):
         ops = (out.dtype, x.dtype, None)

@@ -94,7 +94,7 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
     key: list[Any] = [op]
     for x in inputs if out is None else (*inputs, out):
         if isinstance(x, Array):
-            base = x.dbase
+            base = x._base or x.dbase
             if base.look is not None:
                 base.look.refresh(base)
             if base.host is not None or base.lost or base.known is not None:
@@ -118,9 +118,9 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
 
 def spec_of(session: Session, x: Array) -> int:
     """Return the number of an array's spec."""
-    base = x.dbase
+    base = x._base or x.dbase
     cache: OperationCache = session.extensions[OperationCache]
-    x.spec = cache.number((base.shape, base.layout, x.dview, base.dtype.char))
+    x.spec = cache.number((base.shape, base.layout, x._view or x.dview, base.dtype.char))
     return x.spec
 
 
@@ -176,19 +176,22 @@ def _bring_up(bases: Iterable[Base]) -> None:
 def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation by its template; return its result."""
     views, view, made, whole, *_ = template
-    if any(x.dbase.look is not None for x in (*inputs, out) if isinstance(x, Array)):
+    if any((x._base or x.dbase).look for x in (*inputs, out) if isinstance(x, Array)):
         _bring_up(x.dbase for x in (*inputs, out) if isinstance(x, Array))
     ins = tuple(
         [
             (x if type(x) in NUMBERS else Typed(x.dtype.str, x.item()))
             if v is None
-            else _new(Operand, (x.dbase.handle if x.dbase.near is None else _handle(x), v))
+            else _new(
+                Operand,
+                (base.handle if (base := x._base or x.dbase).near is None else _handle(x), v),
+            )
             for x, v in zip(inputs, views, strict=True)
         ]
     )
     site = session.site()
     if made is None:
-        base = out.dbase
+        base = out._base or out.dbase
         if base.near is not None:
             leave(base)
         session.check_open()

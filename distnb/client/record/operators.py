@@ -39,7 +39,7 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
 
     def forward(self: Array, other: Any) -> Any:
         found = None
-        if self._near is not None or self.dbase.near is not None:
+        if self._near is not None or self._base.near is not None:
             found = quick_pair(ufunc, run, self, other)
         if found is None:
             session, key = operation_cache.key_of(op, (self, other), None)

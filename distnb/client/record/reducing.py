@@ -77,7 +77,7 @@ def reduce(
         found = _reached(op, x, axis, dtype, keepdims)
         if found is not None:
             return found
-    if x.dbase.host is not None:
+    if (x._base or x.dbase).host is not None:
         return _reduce_here(op, x, axis, dtype, out, keepdims, initial)
     result_dtype = _reduced_dtype(op, x, axis, dtype, initial)
     axes = some_axes(axis, x.ndim) if x.ndim else ()  # NumPy takes axis 0 of a scalar, too
@@ -162,11 +162,11 @@ class _Known(NamedTuple):
 
 def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool) -> Any:
     """Reduce an array that is in reach; return None if engines are to do it."""
-    if dtype is None and (x._near is not None or x.dbase.near is not None):
+    if dtype is None and (x._near is not None or x._base.near is not None):
         found = _quick(op, x, axis, keepdims)
         if found is not None:
             return found
-    base, session = x.dbase, x.session
+    base, session = x._base or x.dbase, x.session
     if base.lost or base.known is not None:
         return None
     cache: OperationCache = session.extensions[OperationCache]

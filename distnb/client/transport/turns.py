@@ -57,7 +57,7 @@ class Turns:
     _close: weakref.finalize[..., Any]
 
     def __init__(self, key: bytes) -> None:
-        self._path = _folder() / hashlib.sha256(key).hexdigest()[:32]
+        self._name = hashlib.sha256(key).hexdigest()[:32]
         self._open()
         self._lock = threading.RLock()
         #: Whether the lock is ours; it may be so with nothing on its way.
@@ -134,20 +134,24 @@ class Turns:
     def remove(self) -> None:
         """Remove the file, unless something is on its way; who comes later makes another one."""
         with self._lock:
-            if not self._users and self._tried():
+            if self._file >= 0 and not self._users and self._tried():
                 self._path.unlink(missing_ok=True)
             self._unlock()
 
     def _open(self) -> None:
-        """Open the file, or make it."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._file = os.open(self._path, flags, 0o600)
-        self._close = weakref.finalize(self, os.close, self._file)
-        os.posix_fallocate(self._file, 0, _WANTED.size)
-        # Opened by another name: a fork keeps the memory, and would keep the lock with it.
-        file = os.open(f"/proc/self/fd/{self._file}", os.O_RDWR | os.O_CLOEXEC)
-        self._memory = mmap.mmap(file, _WANTED.size)
-        os.close(file)
+        """Open the file, or make it, in place of another one; else that stays."""
+        path, flags = _folder() / self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        file = os.open(path, flags, 0o600)
+        close = weakref.finalize(self, os.close, file)
+        try:
+            memory = _mapped(file)
+        except BaseException:
+            close()
+            raise
+        before, self._close = getattr(self, "_close", None), close
+        self._path, self._file, self._memory = path, file, memory
+        if before is not None:
+            before()
 
     @property
     def overdue(self) -> bool:
@@ -175,14 +179,13 @@ class Turns:
     def _tried(self) -> bool:
         if self._file < 0:
             return True
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _flocked(self._file):
             return False
         if not os.fstat(self._file).st_nlink:  # somebody has removed it, and others have another
-            self._close()
-            self._open()
-            return self._tried()
+            with contextlib.suppress(OSError):  # where none can be had, nobody has one
+                self._open()
+            if not _flocked(self._file):
+                return False
         self._ours = True
         return True
 
@@ -243,6 +246,25 @@ def _folder() -> Path:
             if time.time() - path.stat().st_mtime > _OLD:
                 _removed(path)
     return folder
+
+
+def _mapped(file: int) -> mmap.mmap:
+    """Return the memory of a file, opened by another name: a fork would keep the lock with it."""
+    other = os.open(f"/proc/self/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.posix_fallocate(file, 0, _WANTED.size)
+        return mmap.mmap(other, _WANTED.size)
+    finally:
+        os.close(other)
+
+
+def _flocked(file: int) -> bool:
+    """Lock a file for this process; tell whether nobody else had."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _removed(path: Path) -> None:

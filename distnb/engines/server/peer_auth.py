@@ -89,6 +89,6 @@ def _ours(end: socket.socket) -> bool:
     """Tell whether a process of this user is at the other end, where the system says so."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
-    who = struct.Struct("3i")  # process, user, group
+    who = struct.Struct("iII")  # process, user, group
     found = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, who.size)
     return bool(who.unpack(found)[1] == os.geteuid())
