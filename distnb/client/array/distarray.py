@@ -48,7 +48,7 @@ from distnb.client.handle.indexing import (
     reduced_axes,
     several,
 )
-from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
+from distnb.client.handle.small_steps import indexed, like, product, quick_call, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_
@@ -672,8 +672,8 @@ class DistArray(Array):
             found = product(*inputs)
             if found is not None:
                 return found
-        if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
-            found = quick(ufunc, inputs)
+        if method == "__call__" and ufunc.signature is None and ufunc.nout == 1:
+            found = quick_call(ufunc, inputs, kwargs)
             if found is not None:
                 return found
         if method != "at" and any(not understood(x) for x in inputs):

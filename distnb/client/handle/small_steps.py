@@ -37,6 +37,7 @@ __all__ = [
     "of_scalars",
     "product",
     "quick",
+    "quick_call",
     "quick_into",
     "quick_one",
     "quick_out",
@@ -195,6 +196,15 @@ def quick_out(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLi
     if out._whole is not None:
         out._base.kept = None
     return None if done(run, taken[1]) is None else out
+
+
+def quick_call(ufunc: np.ufunc, inputs: Sequence[ArrayLike], options: dict[str, Any]) -> Any:
+    """Do what NumPy hands on of a ufunc, as :func:`quick`; None if it is another operation."""
+    if not options:
+        return quick(ufunc, inputs)
+    if len(options) == 1 and "out" in options:
+        return quick_out(ufunc, inputs, options["out"][0])
+    return None
 
 
 def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
