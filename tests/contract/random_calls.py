@@ -693,6 +693,18 @@ def check(session, line, arrays):
             _same(after[name], mine[name])
 
 
+def difference(session, seed):
+    """Return in what a drawn call differs from NumPy's; None if in nothing."""
+    maker = Maker(seed)
+    line = maker.call()
+    try:
+        check(session, line, maker.arrays)
+    except DiffersError as error:
+        shown = {name: (x.dtype.char, x.shape) for name, (x, _) in maker.arrays.items()}
+        return f"seed {seed}: {line}\n    {shown}\n    {error}"
+    return None
+
+
 def _is_known(before, x):
     """Tell whether it is known what a failed command has not written: all, or none of an array.
 

@@ -24,18 +24,6 @@ from tests.contract.test_random_calls import PLACES
 SPELL, CALLS = 120, 200
 
 
-def compared(session, seed):
-    """Return what is wrong with a call; None if it does as NumPy."""
-    maker = random_calls.Maker(seed)
-    line = maker.call()
-    try:
-        random_calls.check(session, line, maker.arrays)
-    except random_calls.DiffersError as error:
-        shown = {name: (x.dtype.char, x.shape) for name, (x, _) in maker.arrays.items()}
-        return f"{line}\n    {shown}\n    {error}"
-    return None
-
-
 def soak(seconds, seed):
     """Compare calls until the time is over; return how many, and how many differed."""
     end, n, bad = time.monotonic() + seconds, 0, 0
@@ -46,10 +34,10 @@ def soak(seconds, seed):
                 place = list(PLACES)[n // CALLS % len(PLACES)]
                 with setting(**PLACES[place]):
                     for at in range(seed + n, seed + n + CALLS):
-                        wrong = compared(session, at)
+                        wrong = random_calls.difference(session, at)
                         if wrong:
                             bad += 1
-                            print(f"{size} engines, {place}, seed {at}: {wrong}", flush=True)
+                            print(f"{size} engines, {place}, {wrong}", flush=True)
                 n += CALLS
         if time.monotonic() >= end:
             return n, bad

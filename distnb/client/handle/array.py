@@ -112,7 +112,7 @@ class Array(NDArrayOperatorsMixin):
         self.session = base.session
 
     # No __getattr__ makes what comes later: of a class with one, Python finds each attribute, of
-    # the many that a small step needs, in eight times the time.
+    # the many that a small step needs, in three times the time.
 
     @property
     def dbase(self) -> Base:

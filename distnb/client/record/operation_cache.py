@@ -7,7 +7,7 @@ of the operands, broadcast, and shape, dtype and layout of the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -162,9 +162,8 @@ def _handle(x: Array) -> int:
     return x.dbase.handle
 
 
-def _bring_up(bases: Iterable[Base]) -> None:
+def _bring_up(bases: Sequence[Base]) -> None:
     """Bring families up to date on engines: one that leaves takes all of its family along."""
-    bases = list(bases)
     for base in bases:
         if base.near is not None:
             leave(base)
@@ -176,8 +175,9 @@ def _bring_up(bases: Iterable[Base]) -> None:
 def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation by its template; return its result."""
     views, view, made, whole, *_ = template
-    if any((x._base or x.dbase).look for x in (*inputs, out) if isinstance(x, Array)):
-        _bring_up(x.dbase for x in (*inputs, out) if isinstance(x, Array))
+    bases = [x._base or x.dbase for x in (*inputs, out) if isinstance(x, Array)]
+    if any(base.look is not None for base in bases):
+        _bring_up(bases)
     ins = tuple(
         [
             (x if type(x) in NUMBERS else Typed(x.dtype.str, x.item()))

@@ -96,9 +96,8 @@ def put_plain(
     mask = where.__array__() if isinstance(where, Array) else where
     value = found.__array__() if isinstance(found, Array) else found
     rule: Any = casting or "same_kind"
-    if (
-        np.broadcast_shapes(np.shape(value), out.shape) != out.shape
-    ):  # copyto drops axes of length 1
+    # Axes of length 1 that an output has not, copyto would drop.
+    if np.broadcast_shapes(np.shape(value), out.shape) != out.shape:
         raise ValueError(explain("out", f"shape {out.shape}", f"{np.shape(value)}", "pass one"))
     np.copyto(out, value, casting=rule, where=mask)
     return out
