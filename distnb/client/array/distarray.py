@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array import showing
-from distnb.client.array.aspects import part_of_complex, set_imag, set_real, view_as
+from distnb.client.array.aspects import cast, part_of_complex, set_imag, set_real, view_as
 from distnb.client.array.facts import Uncut
 from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
@@ -37,7 +37,7 @@ from distnb.client.handle.arguments import (
     Subscript,
     order_of,
 )
-from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import (
     check_levels,
@@ -509,7 +509,8 @@ class DistArray(Array):
         order : {'C', 'F', 'A', 'K'}, optional
             As in NumPy. Elements lie as the layout says, whatever the order.
         casting : str
-            How elements may be cast, as in NumPy.
+            How elements may be cast, as in NumPy, ``'same_value'`` included: it waits until
+            the engines have compared them.
         subok : bool, optional
             As in NumPy; the result is a DistArray in any case.
         copy : bool
@@ -528,16 +529,7 @@ class DistArray(Array):
         array([ 1, -1])
         """
         order_of(order)
-        to = numeric(dtype)
-        if not np.can_cast(self.dtype, to, casting):  # type: ignore[arg-type]
-            raise TypeError(
-                f"Cannot cast array data from {self.dtype!r} to {to!r} according to the rule "
-                f"{casting!r}"
-            )
-        if not copy and to == self.dtype:
-            return self
-        found = like(self, np.ndarray.astype, to)
-        return copied(self, to, stay(self, to)) if found is None else found
+        return cast(self, dtype, casting, copy)
 
     def redistribute(self, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Return a new array with the same elements in another layout.

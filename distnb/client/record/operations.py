@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,13 +49,16 @@ _CAST_CHECKED = frozenset(("clip", "round"))
 _ARRAYS = (Array, np.ndarray)
 
 
-#: What operations take besides distributed arrays.
+#: What operations take besides distributed arrays. An array of another library takes part by the
+#: protocols that it has itself.
 _UNDERSTOOD = (Array, Readable, np.ndarray, np.generic, list, tuple, *_SCALARS)
+_SEQUENCES = (Sequence, array.array, memoryview)
+_TEXTS = (str, bytes, bytearray)
 
 
 def understood(x: Any) -> bool:
     """Tell whether operations take ``x`` as an operand."""
-    return isinstance(x, _UNDERSTOOD)
+    return isinstance(x, _UNDERSTOOD) or (isinstance(x, _SEQUENCES) and not isinstance(x, _TEXTS))
 
 
 # -- elementwise -------------------------------------------------------------------------------

@@ -562,7 +562,7 @@ def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
     most = min(n, x.size)
     flat = zeros((n,), x.dtype, session=x.session)
     flat[:most] = ravel(x)[:most]
-    x.become(_reshaped(flat, wanted))
+    x.become(_reshaped(flat, wanted).copy())  # which owns its elements, as NumPy's does
 
 
 @stands_for(np.resize)
@@ -616,8 +616,10 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
 
 def _at_least(numpys: Callable[..., Any], arys: tuple[Any, ...]) -> Any:
     """Return views in the shapes that NumPy's function gives them."""
-    arrays = map(asarray, arys)
-    found = [_reshaped(x, numpys(np.broadcast_to(False, x.shape)).shape) for x in arrays]
+    found = []
+    for x in map(asarray, arys):
+        shape = numpys(np.broadcast_to(False, x.shape)).shape
+        found.append(x if shape == x.shape else _reshaped(x, shape))  # NumPy's are the same object
     return found[0] if len(found) == 1 else tuple(found)
 
 

@@ -25,8 +25,10 @@ from distnb.ops import filling, philox, samplers, table
 from distnb.ops.ahead import FEW, Ahead
 from distnb.wire.protocol import Collective
 
-__all__ = ["Seed", "Size", "Source", "floating", "number", "number_of"]
+__all__ = ["NAME", "Seed", "Size", "Source", "floating", "number", "number_of"]
 
+#: The way in which numbers follow from a seed.
+NAME = "Philox4x64-10"
 #: What numbers follow from: a number, several, or what NumPy's generators are made of.
 Seed: TypeAlias = "ArrayLike | np.random.SeedSequence | np.random.BitGenerator | None"
 #: ``size=``: the shape of what is drawn; None is a single number.
@@ -41,9 +43,10 @@ def number_of(seed: Seed) -> int:
         return int(seed.random_raw())
     if not isinstance(seed, np.random.SeedSequence) and not np.ndim(seed):
         value = operator.index(seed)  # type: ignore[arg-type]
-        if not 0 <= value < 1 << 64:
-            raise ValueError(explain("seed", value, "a number from 0 to 2**64 - 1", "pass another"))
-        return value
+        if value < 0:
+            raise ValueError(explain("seed", value, "a number from 0 on", "pass another"))
+        if value < 1 << 64:
+            return value
     several: Any = seed
     words = several if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(several)
     return int(words.generate_state(1, np.uint64)[0])

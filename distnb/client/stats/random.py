@@ -13,7 +13,7 @@ from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import Seed, Size, floating
+from distnb.client.stats.drawing import NAME, Seed, Size, floating
 from distnb.client.stats.random_texts import described
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
@@ -54,6 +54,9 @@ class Generator(Shuffler):
     >>> [bool((a == b).all()) for a, b in zip(draw(1), draw(3))]
     [True, True]
     """
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({NAME})"
 
     def random(
         self,
