@@ -975,6 +975,23 @@ def test_enough_axes_are_the_array_itself(session):
     assert dnb.atleast_1d(x) is x
     assert dnb.atleast_2d(x) is x
     assert dnb.atleast_3d(x) is not x
+    assert x.squeeze() is x  # so that a shape that is given to the one is the other's
+    assert x[None].squeeze() is not x
+
+
+@pytest.mark.parametrize("key", ["1:, 1:", "...", ":, 0, ::2", "0, 0, 3"])
+def test_a_view_in_another_shape_is_written_after_a_large_array_went_to_engines(session, key):
+    def write(xp, x):
+        view = x.reshape(2, -1)[..., None, :]
+        xp.add(x[1:], x[:-1], out=x[1:])
+        exec(f"view[{key}] = 7", {"view": view})
+        return view
+
+    a = np.arange(210_000.0).reshape(70_000, 3)
+    x = dnb.array(a, dist="block")
+    found, wanted = write(dnb, x), write(np, a)
+    same(x, a)
+    same(found, wanted)
 
 
 def test_seeds_have_any_length(session):

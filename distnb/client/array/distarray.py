@@ -480,7 +480,7 @@ class DistArray(Array):
         view = self.dview
         for d in sorted(axes, reverse=True):
             view = view.fix(d, 0)
-        return self.alias(view)
+        return self.alias(view) if axes else self  # as NumPy's
 
     # -- copies ------------------------------------------------------------------------------
 
