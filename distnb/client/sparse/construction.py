@@ -645,6 +645,7 @@ def save_npz(file: File, matrix: Sparse, compressed: bool = True) -> None:
         places = {"row": matrix.tocoo(copy=False).row, "col": matrix.tocoo(copy=False).col}
     else:
         x = matrix._compressed()
+        matrix = x = x.in_lines() if x.structure.blocks else x
         places = {"indices": x.indices, "indptr": x.indptr}
     about = {"format": np.array(matrix.format.encode()), "shape": np.array(matrix.shape)}
     arrays = {**places, **about, "data": matrix.data, "_is_array": np.array(True)}
