@@ -49,6 +49,7 @@ from distnb.client.handle.indexing import (
     several,
 )
 from distnb.client.handle.small_steps import indexed, like, product, quick_call, store, turned
+from distnb.client.handle.whole_functions import in_reach
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_
@@ -875,18 +876,21 @@ class DistArray(Array):
         """Tell whether all elements are true; see :func:`distnb.all`."""
         return reduce("all", self, axis, None, out, keepdims, np._NoValue, where)
 
+    @in_reach(np.ndarray.argmin, "exact")
     def argmin(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
     ) -> DistArray:
         """Return where the first minimum is; see :func:`distnb.argmin`."""
         return reduce("argmin", self, axis, None, out, keepdims)
 
+    @in_reach(np.ndarray.argmax, "exact")
     def argmax(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
     ) -> DistArray:
         """Return where the first maximum is; see :func:`distnb.argmax`."""
         return reduce("argmax", self, axis, None, out, keepdims)
 
+    @in_reach(np.ndarray.mean, "home")
     def mean(
         self,
         axis: Axes = None,
@@ -898,6 +902,7 @@ class DistArray(Array):
         """Return the arithmetic mean over ``axis``; see :func:`distnb.mean`."""
         return mean(self, axis, dtype, out, keepdims, where=where)
 
+    @in_reach(np.ndarray.var, "home")
     def var(
         self,
         axis: Axes = None,
@@ -910,6 +915,7 @@ class DistArray(Array):
         """Return the variance over ``axis``; see :func:`distnb.var`."""
         return var(self, axis, dtype, out, ddof, keepdims, where=where)
 
+    @in_reach(np.ndarray.std, "home")
     def std(
         self,
         axis: Axes = None,
@@ -922,10 +928,12 @@ class DistArray(Array):
         """Return the standard deviation over ``axis``; see :func:`distnb.std`."""
         return std(self, axis, dtype, out, ddof, keepdims, where=where)
 
+    @in_reach(np.ndarray.round, "exact")
     def round(self, decimals: int = 0, out: Array | None = None) -> DistArray:
         """Round to a number of decimals; see :func:`distnb.round`."""
         return round_(self, decimals, out)
 
+    @in_reach(np.ndarray.clip, "exact")
     def clip(
         self,
         min: ArrayLike | None = None,
@@ -1054,6 +1062,7 @@ class DistArray(Array):
     def shape(self, shape: Shape) -> None:
         set_shape(self, shape)
 
+    @in_reach(np.ndarray.take, "exact")
     def take(
         self,
         indices: ArrayLike,
@@ -1068,6 +1077,7 @@ class DistArray(Array):
         """Assign to elements at C-order positions; see :func:`distnb.put`."""
         put(self, indices, values, mode)
 
+    @in_reach(np.ndarray.nonzero, "exact")
     def nonzero(self) -> tuple[DistArray, ...]:
         """Return where elements are not zero; see :func:`distnb.nonzero`."""
         return nonzero(self)
@@ -1089,6 +1099,7 @@ class DistArray(Array):
         """Return diagonals; see :func:`distnb.diagonal`."""
         return diagonal(self, offset, axis1, axis2)
 
+    @in_reach(np.ndarray.trace, "sums")
     def trace(
         self,
         offset: int = 0,
@@ -1100,10 +1111,12 @@ class DistArray(Array):
         """Return the sums of diagonals; see :func:`distnb.trace`."""
         return trace(self, offset, axis1, axis2, dtype, out)
 
+    @in_reach(np.ndarray.repeat, "grows")
     def repeat(self, repeats: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
         """Return elements, each several times; see :func:`distnb.repeat`."""
         return repeat(self, repeats, axis)
 
+    @in_reach(np.ndarray.cumsum, "sums")
     def cumsum(
         self,
         axis: SupportsIndex | None = None,
@@ -1113,6 +1126,7 @@ class DistArray(Array):
         """Return running sums; see :func:`distnb.cumsum`."""
         return cumsum(self, axis, dtype, out)
 
+    @in_reach(np.ndarray.cumprod, "sums")
     def cumprod(
         self,
         axis: SupportsIndex | None = None,
@@ -1131,6 +1145,8 @@ class DistArray(Array):
         stable: bool | None = None,
     ) -> DistArray:
         """Return the positions of the elements in sorted order; see :func:`distnb.argsort`."""
+        if kind is order is stable is None:
+            return argsort(self, axis)
         return argsort(self, axis, kind, order, stable=stable)
 
     def argpartition(
@@ -1176,12 +1192,14 @@ class DistArray(Array):
             raise ValueError("partition array is read-only")
         self[...] = partition(self, kth, one_axis(axis, self.ndim), kind, order)
 
+    @in_reach(np.ndarray.searchsorted, "exact")
     def searchsorted(
         self, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
     ) -> DistArray:
         """Find where elements belong in the sorted array; see :func:`distnb.searchsorted`."""
         return searchsorted(self, v, side, sorter)
 
+    @in_reach(np.ndarray.dot, "wide")
     def dot(self, b: ArrayLike, out: Array | None = None) -> DistArray:
         """Return the product with another array; see :func:`distnb.dot`."""
         return dot(self, b, out)

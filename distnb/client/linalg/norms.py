@@ -23,7 +23,7 @@ from distnb.common.errors import explain
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 
-@stands_for(np.linalg.norm)
+@stands_for(np.linalg.norm, small="home")
 def norm(
     x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
 ) -> Array:

@@ -289,7 +289,7 @@ def all_(
     return reduce("all", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
-@stands_for(np.argmin, small="home")
+@stands_for(np.argmin, small="exact")
 def argmin(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
@@ -324,7 +324,7 @@ def argmin(
     return reduce("argmin", asarray(a), axis, None, out, keepdims)
 
 
-@stands_for(np.argmax, small="home")
+@stands_for(np.argmax, small="exact")
 def argmax(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied
-from distnb.client.handle.host_arrays import watched
+from distnb.client.handle.host_arrays import FLAGS, watched
 from distnb.client.handle.indexing import one_axis, some_axes
+from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
@@ -40,6 +41,22 @@ _RIGHT_IDENTITIES: dict[np.ufunc, int] = {
 __all__ = ["accumulate", "outer", "reduce_in_order", "reduceat"]
 
 
+def _by_numpy(method: str) -> Callable[..., Any]:
+    """Return what calls a method of a ufunc of NumPy's; of others, the long way does."""
+
+    def run(ufunc: np.ufunc, *args: ArrayLike, **options: object) -> object:
+        if getattr(np, ufunc.__name__, None) is not ufunc:
+            raise TypeError
+        found = getattr(ufunc, method)(*args, **options)
+        if FLAGS:  # the long way says whose they are
+            raise ArithmeticError
+        return found
+
+    run.__name__ = method
+    return run
+
+
+@in_reach(_by_numpy("accumulate"), "sums")
 def accumulate(
     ufunc: np.ufunc,
     array: ArrayLike,
@@ -382,6 +399,7 @@ def _cumulative(
     return concatenate((first, found), d, out)
 
 
+@in_reach(_by_numpy("outer"), "grows")
 def outer(ufunc: np.ufunc, a: ArrayLike, b: ArrayLike, **options: Any) -> Any:
     """Apply a ufunc to all pairs of elements, by views that broadcast."""
     x, y = asarray(a), asarray(b)
