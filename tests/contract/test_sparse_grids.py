@@ -93,7 +93,7 @@ def placed(draw):
     return a, b, [draw(st.lists(st.floats(0, 1), min_size=3, max_size=3)) for _ in range(2)]
 
 
-@pytest.mark.ways("four", "reach", "spmd", "openmpi")
+@pytest.mark.ways("four", "reach", "spmd", "started", "openmpi")
 @pytest.mark.filterwarnings("ignore:Comparing a sparse matrix")
 @examples(40)
 @given(placed())
@@ -320,6 +320,23 @@ def test_engines_get_what_they_do_not_have(four):
     # Of each engine's 16 rows one half of the columns goes to the other engine that has these rows:
     # lengths of rows, indices and elements.
     assert moved == (4 * 3, 4 * (16 * 8 + 16 * 32 * (4 + 8)))
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo"])
+def test_what_is_made_by_rule_lies_as_it_is_asked_to(session, fmt):
+    grid = widest(session)
+    cut = {"dist": ("irregular", (0, *(7,) * session.size))}
+    for lies in ({"grid": grid}, {"dist": "nnz"}, {"dist": "replicated"}, cut):
+        at = {"format": fmt, **lies}
+        eye = sparse.eye_array(7, k=1, **at)
+        line = sparse.diags_array([[2.0] * 7, [3.0] * 6], offsets=[0, 1], **at)
+        some = sparse.random_array((7, 7), density=0.4, rng=1, **at)
+        same(eye, sp.eye_array(7, k=1, format=fmt))
+        same(line, sp.diags_array([[2.0] * 7, [3.0] * 6], offsets=[0, 1], format=fmt))
+        same(some, sparse.random_array((7, 7), density=0.4, rng=1, format=fmt).to_scipy())
+        for x in (eye, line, some):
+            asked = x.asformat("csc" if fmt == "csc" else "csr")
+            assert x.layout == asked.redistribute(**lies).layout
 
 
 def test_a_power_iteration_on_a_grid(session):

@@ -172,24 +172,32 @@ class Lay(Making):
         """Return what this rank has of a box."""
         assert self.has is not None
         rows, columns = within(box, self.has)[0], box[1]
+        low, high = part.indptr[[rows.start, rows.stop]]
+        arrays = (part.data[low:high], part.indices[low:high])  # which are not copied
+        found = csr(*arrays, part.indptr[rows.start : rows.stop + 1] - low, _rows(rows, part))
         if columns == self.has[1]:
-            return part[rows]
-        found = part[rows, slice(*columns)]
+            return found
+        found = found[:, slice(*columns)]
         indices = found.indices + found.indices.dtype.type(columns[0])
-        return csr(found.data, indices, found.indptr, (found.shape[0], self.shape[1]))
+        return csr(found.data, indices, found.indptr, _rows(rows, part))
 
     def _joined(self, pieces: list[tuple[tuple[int, int], Any]], like: Any) -> Any:
         """Return the part of pieces of rows, which may have others of their columns."""
-        first = self.gets[0][0] if self.gets else 0
-        pointers = np.zeros(self.rows + 1, np.int64)
-        for (low, high), piece in pieces:
-            pointers[1 + low - first : 1 + high - first] += np.diff(piece.indptr)
-        np.cumsum(pointers, out=pointers)
-        nobody = csr(like.data[:0], like.indices[:0], np.zeros(1, np.int64), (0, self.shape[1]))
-        found = stacked([nobody, *[piece for _, piece in pieces]], like)
-        data, indices = found.data, found.indices
-        if len({rows for rows, _ in pieces}) < len(pieces):  # a row is in several of them
-            rows = [np.repeat(np.arange(*at), np.diff(piece.indptr)) for at, piece in pieces]
-            order = np.argsort(np.concatenate(rows), kind="stable")
-            data, indices = data[order], indices[order]
+        if self.gets is None:
+            none, shape = np.zeros(self.rows + 1, like.indptr.dtype), (self.rows, self.shape[1])
+            return csr(like.data[:0], like.indices[:0], none, shape)
+        found = stacked([piece for _, piece in pieces], like)
+        if len({rows for rows, _ in pieces}) == len(pieces):
+            return found
+        (low, high), _ = self.gets
+        rows = np.concatenate([np.arange(*rows) for rows, _ in pieces])  # of each row of a piece
+        rows = np.repeat(rows, np.diff(found.indptr))
+        order = np.argsort(rows, kind="stable")
+        pointers = np.searchsorted(rows[order], np.arange(low, high + 1))
+        data, indices = found.data[order], found.indices[order]
         return csr(data, indices, pointers, (self.rows, self.shape[1]))
+
+
+def _rows(rows: slice, part: Any) -> tuple[int, int]:
+    """Return the shape of some rows of a part."""
+    return rows.stop - rows.start, part.shape[1]
