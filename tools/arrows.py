@@ -92,7 +92,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.lasting": "kept_arrays checking manifests checkpoints restoring resizing",
     "distnb.client.shape": """
-        viewing reshaping joining splitting splits repeating turning grids parts brackets walking
+        viewing reshaping flat joining splitting splits repeating turning grids parts brackets
+        walking
     """,
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
