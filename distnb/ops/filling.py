@@ -12,7 +12,7 @@ import numpy as np
 from distnb.geometry.slices import Sections
 from distnb.ops import philox, samplers
 
-__all__ = ["fill_all", "fill_index", "fill_random", "fill_value"]
+__all__ = ["fill_index", "fill_random", "fill_value"]
 
 
 def fill_value(block: np.ndarray, value: Any) -> None:
@@ -53,11 +53,3 @@ def fill_random(
     simple = kind in philox.DISTRIBUTIONS
     fill = philox.fill if simple else samplers.fill
     fill(kind, seed, stream, flat, runs, block.reshape(-1))
-
-
-def fill_all(flat: np.ndarray, kind: str, seed: int, stream: int, args: tuple[float, ...]) -> None:
-    """Fill all of an array, as one axis, with random numbers; parameters are numbers."""
-    if kind in philox.DISTRIBUTIONS:
-        philox.fill_all(kind, seed, stream, args, flat)
-    else:
-        samplers.fill(kind, seed, stream, args, ((0, flat.size),), flat)

@@ -299,7 +299,8 @@ def _normal(rows: Rows, out: np.ndarray, loc: float, scale: float) -> None:
     np.multiply(angle, _CIRCLE, angle)
     np.cos(angle, angle)
     np.multiply(z, angle, z)
-    np.multiply(z, scale, z)
+    if scale != 1:
+        np.multiply(z, scale, z)
     np.add(z, loc, z)
     _deliver(z, out)
 
@@ -386,7 +387,7 @@ def _deliver(x: np.ndarray, out: np.ndarray) -> None:
 def _rows_of(kind: str, args: tuple[Any, ...]) -> int:
     """Return how many words an index needs."""
     if kind == "integers":
-        return 1 + (int(args[1]) - int(args[0]) > 1 << 32)
+        return 1 + (1 << 32 < int(args[1]) - int(args[0]) < 1 << 64)
     return 1 + (kind == "normal")
 
 

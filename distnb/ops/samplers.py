@@ -15,13 +15,14 @@ import numpy as np
 
 from distnb.ops.philox import (
     DISTRIBUTIONS,
+    TILE,
     fractions,
     multiply_high,
     tiles,
     words_of,
 )
 
-__all__ = ["SAMPLERS", "Draws", "check", "fill"]
+__all__ = ["SAMPLERS", "Draws", "check", "fill", "fill_all"]
 
 #: Streams of a generator come below; attempts and forks are counted above.
 _ATTEMPT, _FORK = 1 << 40, 1 << 56
@@ -472,12 +473,20 @@ def fill(
     with np.errstate(all="ignore"):
         for index in tiles(index_runs):
             here = slice(at, at + index.size)
-            found = sampler(
-                Draws(index, seed, stream),
-                *(a[here] if isinstance(a, np.ndarray) else a for a in args),
-            )
+            given = (a[here] if isinstance(a, np.ndarray) else a for a in args)
+            found = sampler(Draws(index, seed, stream), *given)
             np.copyto(out[here], found, casting="unsafe")
             at += index.size
+
+
+def fill_all(kind: str, seed: int, stream: int, args: tuple[float, ...], out: np.ndarray) -> None:
+    """Fill all of an array, as ``philox.fill_all`` does; ``args`` are numbers."""
+    with np.errstate(all="ignore"):
+        for at in range(0, out.size, TILE):
+            tile = out[at : at + TILE]
+            index = np.arange(at, at + tile.size, dtype=np.uint64)
+            found = SAMPLERS[kind](Draws(index, seed, stream), *args)
+            np.copyto(tile, found, casting="unsafe")
 
 
 def check(kind: str, args: tuple[Any, ...]) -> None:

@@ -67,25 +67,25 @@ class Source:
     ) -> Array:
         """Draw an array with parameters that are numbers."""
         session = need(self._session)
-        kept = dtype if isinstance(dtype, np.dtype) else numeric(dtype)
+        kept: np.dtype = dtype if isinstance(dtype, np.dtype) else numeric(dtype)
+        free = dist is None and grid is None
+        if size is None and free and kept.itemsize <= config.cutoff and kind in philox.ONE:
+            if kind == "integers":
+                return kept.type(philox.ONE[kind](self._seed, self._next(), *args))
+            if kept is _FLOATS:
+                return philox.ONE[kind](self._seed, self._next(), *args)
         shape = () if size is None else lengths(size)
-        if dist is None and grid is None and 0 < prod(shape) * kept.itemsize <= config.cutoff:
-            if size is None and kind in philox.ONE and (kept.char == "d" or not _plain(kind)):
-                found = philox.ONE[kind](self._seed, self._next(), *args)
-                return kept.type(found) if kind == "integers" else found
-            made = fresh(session, self._small(kind, args, shape, kept), None)
+        if free and 0 < prod(shape) * kept.itemsize <= config.cutoff:
+            out = np.empty(shape, kept)
+            flat = out if len(shape) == 1 else out.reshape(-1)
+            fill = philox.fill_all if kind in philox.ONE else samplers.fill_all
+            fill(kind, self._seed, self._next(), args, flat)
+            made = fresh(session, out, None)
         else:
             layout = layout_of_new(shape, kept, session, dist, grid)
             how = ("random", kind, self._seed, self._next(), args)
             made = create(session, shape, kept, layout, how)
         return made if size is not None else number(made, _plain(kind))
-
-    def _small(self, kind: str, args: tuple[Any, ...], shape: Ints, dtype: np.dtype) -> np.ndarray:
-        """Draw an array that lives in the notebook."""
-        made = np.empty(shape, dtype)
-        flat = made if len(shape) == 1 else made.reshape(-1)
-        filling.fill_all(flat, kind, self._seed, self._next(), args)
-        return made
 
     def _sample(
         self,

@@ -429,7 +429,9 @@ class Generator(Shuffler):
         grid: Grid,
     ) -> Array:
         """Draw numbers without parameters, into an array that may be given."""
-        shape = size if out is None else _size_of(out, size, dtype)
+        if out is None and dtype is float:
+            return self._draw(kind, args, size, _FLOATS, dist, grid)
+        shape = _size_of(out, size, dtype)
         found = self._draw(kind, args, shape, floating(dtype), dist, grid)
         return found if out is None else delivered(found, out)
 
@@ -504,10 +506,13 @@ def _size_of(out: Array | None, size: Size, dtype: DTypeLike) -> Size:
 
 def _plain(*parameters: Any) -> tuple[float, ...] | None:
     """Return parameters as floats; None if any is an array."""
+    floats = True
     for p in parameters:
-        if type(p) not in SCALARS and (isinstance(p, Array) or np.ndim(p)):
-            return None
-    return tuple(map(float, parameters))
+        if type(p) is not float:
+            floats = False
+            if type(p) not in SCALARS and (isinstance(p, Array) or np.ndim(p)):
+                return None
+    return parameters if floats else tuple(map(float, parameters))
 
 
 @lru_cache(maxsize=16)

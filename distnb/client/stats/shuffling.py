@@ -30,7 +30,7 @@ from distnb.geometry.layout import Ints
 
 __all__ = ["Shuffler"]
 
-_FLOATS, _INTEGERS = np.dtype(np.float64), np.dtype(np.int64)
+_FLOATS, _INTEGERS, _KEYS = map(np.dtype, (np.float64, np.int64, np.uint64))
 
 
 class Shuffler(Source):
@@ -270,13 +270,16 @@ class Shuffler(Source):
             raise ValueError(explain("length", n, "a number >= 0", "check the arithmetic"))
         if like is not None:
             dist, grid = (None, None) if like.here is not None else ("block", None)
-        keys = self._draw("integers", (0, 2**64), n, np.uint64, dist, grid)
+        keys = self._draw("integers", (0, 2**64), n, _KEYS, dist, grid)
         bits = max(1, int(n - 1).bit_length())
         mask = (1 << bits) - 1
         if keys.here is not None:  # the same, without an array for each step
-            near = (keys.here & np.uint64(2**64 - 1 - mask)) | np.arange(n, dtype=np.uint64)
+            near = keys.here
+            np.bitwise_and(near, np.uint64(2**64 - 1 - mask), near)
+            np.bitwise_or(near, np.arange(n, dtype=_KEYS), near)
             near.sort()
-            return hosted(keys.session, (near & np.uint64(mask)).astype(np.int64))
+            np.bitwise_and(near, np.uint64(mask), near)
+            return hosted(keys.session, near.astype(_INTEGERS))
         number = arange(n, dtype=np.uint64, dist=keys, session=keys.session)
         ordered = sort((keys & np.uint64(2**64 - 1 - mask)) | number)
         return (ordered & np.uint64(mask)).astype(np.int64)
