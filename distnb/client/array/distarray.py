@@ -84,8 +84,9 @@ from distnb.client.select.placing import at, put
 from distnb.client.select.searching import searchsorted
 from distnb.client.select.sorting import sort_into
 from distnb.client.select.taking import choose, compress, nonzero, take
+from distnb.client.shape.flat import Flat
 from distnb.client.shape.repeating import repeat
-from distnb.client.shape.reshaping import Flat, flatten, ravel, reshape, set_shape, set_size
+from distnb.client.shape.reshaping import flatten, ravel, reshape, set_shape, set_size
 from distnb.client.shape.splits import Splits
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain
