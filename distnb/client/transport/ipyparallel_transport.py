@@ -138,6 +138,8 @@ class IPyParallelTransport(Transport["Results"]):
 
     def _answer(self, asked: ipyparallel.AsyncResult) -> list[Any]:
         """Return what engines answer to a call."""
+        import ipyparallel
+
         self.wait([asked])
         try:
             return cast(list[Any], asked.get(0))
