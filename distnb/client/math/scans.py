@@ -12,7 +12,7 @@ from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied
 from distnb.client.handle.host_arrays import FLAGS, watched
-from distnb.client.handle.indexing import one_axis, some_axes
+from distnb.client.handle.indexing import no_bool, one_axis, some_axes
 from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
@@ -60,7 +60,7 @@ def _by_numpy(method: str) -> Callable[..., Any]:
 def accumulate(
     ufunc: np.ufunc,
     array: ArrayLike,
-    axis: SupportsIndex | None = 0,
+    axis: SupportsIndex | tuple[int] | None = 0,
     dtype: DTypeLike | None = None,
     out: Out = None,
 ) -> Array:
@@ -73,6 +73,8 @@ def accumulate(
     if into is not None and not isinstance(into, np.ndarray):
         outputs(into, 1)
     kind = _result_dtype(ufunc, x, axis, dtype, into)
+    if isinstance(axis, tuple) and len(axis) == 1:  # as in NumPy
+        (axis,) = axis
     d = 0 if axis is None else one_axis(axis, x.ndim)
     if x.here is not None:
         run = watched("accumulate", ufunc.accumulate, x.here, d, kind)
@@ -120,9 +122,9 @@ def _running(
 ) -> Array:
     """Accumulate along an axis; by default all elements in C order."""
     x = asarray(a)
-    if axis is None:
-        x, axis = ravel(x), 0
-    return accumulate(ufunc, x if x.ndim else ravel(x), axis, dtype, out)
+    x = ravel(x) if axis is None or not x.ndim else x
+    d = 0 if axis is None else one_axis(no_bool(axis), x.ndim)
+    return accumulate(ufunc, x, d, dtype, out)
 
 
 def _without_nan(a: ArrayLike, neutral: int) -> Array:
