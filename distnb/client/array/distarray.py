@@ -48,7 +48,15 @@ from distnb.client.handle.indexing import (
     reduced_axes,
     several,
 )
-from distnb.client.handle.small_steps import indexed, like, product, quick_call, store, turned
+from distnb.client.handle.small_steps import (
+    indexed,
+    like,
+    picked,
+    product,
+    quick_call,
+    store,
+    turned,
+)
 from distnb.client.handle.whole_functions import in_reach
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
@@ -401,6 +409,8 @@ class DistArray(Array):
 
     def __getitem__(self, key: Subscript) -> DistArray:
         taken = indexed(self, key)
+        if taken is None and type(key) is DistArray:
+            taken = picked(self, key)
         if taken is not None:
             return taken
         if is_advanced(key):

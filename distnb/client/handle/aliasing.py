@@ -91,10 +91,13 @@ def at_hand(x: Any) -> np.ndarray | None:
     """Return the elements of an array at home, whose views NumPy knows; None of all others."""
     if type(x) is not Array.made:
         return None
-    near: np.ndarray | None = x.near
-    if near is None or not x.at_home or (x._whole is not None and x._base.look is not None):
+    if x._near is not None and x._whole is None:
+        if x.promise is not None:
+            return None
+    elif x._base.host is None or x._base.look is not None:
         return None
-    return near
+    found: np.ndarray | None = x.near
+    return found
 
 
 def beside(x: Any, shown: np.ndarray) -> Any:

@@ -93,10 +93,10 @@ def reshape(
     return _reshaped(x, wanted, copy)
 
 
-def _seen(x: ArrayLike, shape: Any) -> Any:
-    """Return a view at home in another shape, as NumPy has it; None if it is another case.
+def _seen(x: Any, shape: Shape) -> Any:
+    """Return an array at home in another shape, a view if NumPy has one; None in other cases.
 
-    Where only axes of length 1 come or go, it is a view of the same base.
+    Where only axes of length 1 come or go, it is a view of the same base: that is one of these.
     """
     near = at_hand(x)
     if near is None or not near.size:
@@ -106,8 +106,11 @@ def _seen(x: ArrayLike, shape: Any) -> Any:
             return None
     try:
         shown = near.reshape(shape, copy=False)
-    except ValueError:
-        return None
+    except ValueError:  # NumPy would copy, or the shape is wrong
+        try:
+            return array_of(x.session, near.reshape(shape))
+        except ValueError:
+            return None
     if 1 in near.shape or 1 in shown.shape or shown.shape == near.shape:
         return None
     return beside(x, shown)
