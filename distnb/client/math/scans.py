@@ -13,6 +13,8 @@ from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied
 from distnb.client.handle.host_arrays import FLAGS, watched
 from distnb.client.handle.indexing import no_bool, one_axis, some_axes
+from distnb.client.handle.reach import admitted
+from distnb.client.handle.small_steps import QUICK, made_of
 from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
@@ -85,8 +87,16 @@ def accumulate(
 
 
 def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
-    """Record a scan of what lies as the result, or of a copy that does."""
+    """Record a scan of what lies as the result, or of a copy that does.
+
+    A small array in reach that no engines share along the axis is scanned as one of them would.
+    """
     layout, session = table.sorted_layout(x.placed, d, x.session.size), x.session
+    alone = layout.parts(d) == 1 and ufunc.__name__ in table.UFUNC_REDUCTIONS
+    if alone and x.nbytes <= QUICK and x.size and admitted(session, (x,), 2 * x.nbytes):
+        elements: Any = x.near
+        run = watched("accumulate", ufunc.accumulate, elements.astype(kind, copy=False), d)
+        return made_of(session, np.ascontiguousarray(run), layout)
     there = x.dview.is_whole(x.dbase.shape) and x.dbase.layout == layout and x.dtype == kind
     if there and ufunc.__name__ in table.UFUNC_REDUCTIONS:
         found = create(session, x.shape, kind, layout, ("empty",))

@@ -21,6 +21,7 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.reach import admitted
+from distnb.client.handle.small_steps import done as quick_done
 from distnb.client.handle.small_steps import made_of, quick
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
@@ -30,7 +31,7 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
-from distnb.ops.scalars import COMPARISONS, NUMBERS, within_range
+from distnb.ops.scalars import COMPARISONS, NUMBERS, SCALARS, within_range
 from distnb.wire.protocol import Function, Typed
 
 __all__ = [
@@ -83,6 +84,8 @@ def elementwise(
         found = None
         if out is None and row.nout == 1 and isinstance(row.run, np.ufunc):
             found = quick(row.run, inputs)
+            if found is None and SCALARS.issuperset(map(type, inputs)):
+                found = quick_done(row.run, inputs)
         if found is None:
             found = simple(op, inputs, out)
         if found is not None:
