@@ -312,6 +312,29 @@ def test_a_product_sends_less_than_of_rows(nine):
     assert (B.T @ x).dbase.layout == x.dbase.layout
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_lines_without_elements_are_not_sent(four, dtype):
+    n = 400
+    rows = np.array([0, 7, 99, 100, 101, 250, 399])
+    a = sp.coo_array((np.ones(7), (rows, rows[::-1])), shape=(n, n)).astype(dtype).tocsr()
+    A = sparse.csr_array(a, grid=(2, 2), session=four)
+    for inner in ((), (3,)):
+        x = dnb.ones((n, *inner), dtype, dist="block", session=four)
+        A @ x
+        moved = sent(four, lambda x=x: A @ x)  # what it needs of x is there
+        # Each engine gives 100 lines to another one, of which few have elements: these, and a mask.
+        few = sum(np.count_nonzero(a[r : r + 100, c].sum(axis=1)) for r, c in OTHERS)
+        one = x.dtype.itemsize * int(np.prod(inner))
+        assert moved == (4, 4 * 13 + few * one)
+        same(A @ x, a @ x.to_numpy())
+        same(A.T @ x, a.T @ x.to_numpy())
+    same(A.sum(axis=1), a.sum(axis=1))
+
+
+#: Of engines 0 to 3 on 2 x 2, the first of the 100 rows that they give away, and their columns.
+OTHERS = [(100, slice(0, 200)), (0, slice(200, 400)), (300, slice(0, 200)), (200, slice(200, 400))]
+
+
 def test_engines_get_what_they_do_not_have(four):
     n = 64
     a = sp.csr_array(np.ones((n, n)))
@@ -337,6 +360,20 @@ def test_what_is_made_by_rule_lies_as_it_is_asked_to(session, fmt):
         for x in (eye, line, some):
             asked = x.asformat("csc" if fmt == "csc" else "csr")
             assert x.layout == asked.redistribute(**lies).layout
+
+
+def test_functions_of_graphs_take_them(session):
+    A = dnb.graph.rmat(6, seed=3, session=session)
+    B = dnb.graph.rmat(6, seed=3, grid=widest(session), session=session)
+    assert B.layout == A.redistribute(grid=widest(session)).layout
+    for run in (
+        dnb.graph.pagerank,
+        lambda G: dnb.graph.bfs(G, 0),
+        lambda G: dnb.graph.connected_components(G)[1],
+        sparse.linalg.norm,
+    ):
+        got, want = [np.asarray(run(G)) for G in (B, A)]
+        np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 def test_a_power_iteration_on_a_grid(session):

@@ -119,7 +119,7 @@ def folded(s: Structure, lines: Array) -> Any:
     inner = lines.shape[1:]
     lies = line(even(s.major, s.session.size), len(inner))
     out = create(s.session, (s.major, *inner), lines.dtype, lies, ("empty",))
-    return _fill("sparse.fold", out, (lines,), (s.shape, s.layout))
+    return _fill("sparse.fold", out, (lines, places(s)[1]), (s.shape, s.layout))
 
 
 def scattered(

@@ -164,15 +164,16 @@ class Picked(SingleEngine):
 class Folded:
     """Add up what ranks have for the same lines, in the order of their columns.
 
-    ``args``: shape and layout of the sparse array. The operand has what each rank has for its
-    lines, of the output each rank has some lines.
+    ``args``: shape and layout of the sparse array. The first operand has what each rank has for its
+    lines, the second one its pointers: what has no elements is not sent where that is less. Of the
+    output each rank has some lines.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
         self.rank = store.rank
         shape, layout = command.args
-        (source,), (target,) = command.ins, command.outs
-        self.source, self.out = store.bases[source.base], store.bases[target.base]
+        bases = [store.bases[x.base] for x in (*command.ins, *command.outs)]
+        self.source, self.pointers, self.out = bases
         ranks = range(self.out.layout.grid.size)
         parts = {r: box[:1] for r in ranks if (box := box_of(self.out.layout, self.out.shape, r))}
         boxes = {r: box for r in ranks if (box := box_of(layout, shape, r))}
@@ -187,19 +188,39 @@ class Folded:
         """Send what others add up, and do so."""
         before = clock.switch(TRANSFER)
         lines, out = block_of(self.source), block_of(self.out)
+        there = np.diff(block_of(self.pointers)) > 0
         for r, _ in self.owed:
-            exchange.send(r, _ENTRIES, np.ascontiguousarray(lines[self.gives[r]]))
+            where = self.gives[r]
+            exchange.send(r, _ENTRIES, _without_zeros(lines[where], there[where]))
         out[...] = 0
         for r, where in self.takes.items():
             if r == self.rank:
-                some = lines[self.gives[r]]
+                out[where] += lines[self.gives[r]]
             else:
-                some = np.empty(out[where].shape, out.dtype)
-                exchange.receive(r, _ENTRIES, some)
-            clock.switch(COMPUTE)
-            out[where] += some
-            clock.switch(TRANSFER)
+                _add_to(out[where], exchange.take(r, _ENTRIES))
         clock.switch(before)
+
+
+def _without_zeros(lines: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Return the bytes of lines; if that is less than half, of those that are there, and a mask."""
+    few = np.count_nonzero(there) * (lines.nbytes // len(lines)) + _mask_length(lines)
+    less = 2 * few < lines.nbytes
+    values = np.ascontiguousarray(lines[there] if less else lines).reshape(-1).view(np.uint8)
+    return np.concatenate([values, np.packbits(there)]) if less else values
+
+
+def _add_to(lines: np.ndarray, message: np.ndarray) -> None:
+    """Add what came to some lines."""
+    if message.nbytes == lines.nbytes:
+        lines += message.view(lines.dtype).reshape(lines.shape)
+        return
+    values, mask = np.split(message, [-_mask_length(lines)])
+    there = np.unpackbits(mask, count=len(lines)).astype(bool)
+    lines[there] += values.view(lines.dtype).reshape(-1, *lines.shape[1:])
+
+
+def _mask_length(lines: np.ndarray) -> int:
+    return -(-len(lines) // 8)
 
 
 def _common(box: Box, others: dict[int, Box]) -> dict[int, slice]:
