@@ -2,17 +2,20 @@
 
 import errno
 import os
+import random
 import signal
 
 import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.handle import spilling as spilling_module
 from distnb.client.reports.memory_report import survey
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.widgets.status.usage import MemoryReport
 from tests.failures.support import setting
+from tests.faults.programs import Program
 from tests.faults.test_recovery import kill
 from tests.marking import own_engines
 
@@ -170,6 +173,52 @@ def test_engines_that_die_in_a_batch_that_needs_what_was_on_disk(spilling):
         for result, (_, data) in zip(results, found, strict=False):
             np.testing.assert_array_equal(result.to_numpy(), data + 1)
     check(found)
+
+
+def test_what_the_notebook_has_in_reach_goes_last(two):
+    found = many(ROOM - 1)
+    with setting(place="auto"):
+        for x, data in found:
+            assert x[3, 4].item() == data[3, 4]
+        assert all(x.dbase.near is not None for x, _ in found)
+        through, view, whole = iter(found[1][0][2]), found[2][0].near[3], found[3][0].near
+        assert next(through) == found[1][1][2, 0]
+        limit(two, ROOM - 2)
+        with setting(place="engines"):
+            y = found[4][0] + found[5][0]  # what engines have goes, and comes back for others
+        assert [k for k, (x, _) in enumerate(found) if x.dbase.disk is not None] == [0, 6]
+        assert next(through) == found[1][1][2, 1]
+        np.testing.assert_array_equal(view, found[2][1][3])
+        np.testing.assert_array_equal(whole, found[3][1])
+        del through, view, whole
+        for x, data in found:  # small steps bring them back
+            x[5, 6] = data[5, 6] = 9.5
+            assert x[3, 4].item() == data[3, 4]
+    check(found)
+    np.testing.assert_array_equal(y.to_numpy(), numbers(4) + numbers(5))
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *[pytest.param(k, marks=pytest.mark.tier("test-all")) for k in range(1, 5)]]
+)
+def test_random_programs(spilling, monkeypatch, seed):
+    monkeypatch.setattr(spilling_module, "_LEAST", 0)
+    chance, program, refused, went = random.Random(seed), Program(seed), 0, 0
+    for turn in range(8):
+        for _ in range(chance.randrange(1, 25)):
+            spilling.handles.budget.share = chance.randrange(250_000, 600_000)
+            try:
+                program.statement()
+            except MemoryError:  # where all are replicated by now
+                refused += 1
+            went += len(away(spilling))
+        if turn in (2, 5):
+            kill(spilling)
+        if turn in (3, 6):
+            spilling.resize(chance.randrange(1, 4))
+        spilling.handles.budget.share = 1 << 20
+        assert program.check() == 0
+    assert went > refused
 
 
 def test_what_does_not_fit_at_once_is_refused(two):

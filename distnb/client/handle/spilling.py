@@ -8,14 +8,17 @@ they were asked; and no command that names one is recorded before it is back.
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Iterable
 from functools import partial
 from itertools import count
 from time import perf_counter
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
+from distnb.client.handle.array import Array
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
 from distnb.common.interrupts import deferred_interrupts, interruptible
@@ -76,34 +79,36 @@ class Spilling:
         return ""
 
     def _chosen(self, session: Session, excess: float) -> list[tuple[Base, np.ndarray]]:
-        """Return those that were not used for longest, and enough of them, with their memory."""
+        """Return those that were not used for longest, and enough of them, with their memory.
+
+        What is in reach of the notebook comes last.
+        """
         there = session.handles.entries
         self._used = {h: step for h, step in self._used.items() if h in there}
         self._away = {h for h in self._away if h in there}
         session.memory.seen = {h for h in session.memory.seen if h in there}
-        found = []
-        for base in bases_of(session):
-            memory = self._loose(session, base)
-            if memory is not None:
-                found.append((self._used.get(base.handle, 0), base.handle, base, memory))
+        loose = [base for base in bases_of(session) if self._is_loose(session, base)]
+        away = [base for base in loose if base.near is None]
+        if sum([base.nbytes for base in away]) < excess:
+            away += _withdrawn(session, [base for base in loose if base.near is not None])
         chosen, left = [], excess
-        for _, _, base, memory in sorted(found, key=lambda one: one[:2]):
+        for base in sorted(away, key=lambda base: (self._used.get(base.handle, 0), base.handle)):
             if left > 0:
-                chosen.append((base, memory))
+                chosen.append((base, _memory_of(session, base)))
                 left -= base.nbytes
         return chosen if left <= 0 else []
 
-    def _loose(self, session: Session, base: Base) -> np.ndarray | None:
-        """Return the memory of a base that can go, None if it must stay, or is not worth it.
+    def _is_loose(self, session: Session, base: Base) -> bool:
+        """Tell whether a base can go, as far as engines have to do with it, and is worth it.
 
         Copies that engines share lie elsewhere.
         """
         handle, kept = base.handle, session.ledger.kept.get(base.handle)
-        if base.near is not None or base.lost or base.nbytes <= _LEAST or base.layout.copies > 1:
-            return None
-        if handle in self._needed or handle in session.memory.seen or kept is None or kept.why:
-            return None
-        return kept.memory
+        if base.lost or base.nbytes <= _LEAST or base.layout.copies > 1:
+            return False
+        if handle in self._needed or handle in session.memory.seen or kept is None:
+            return False
+        return kept.memory is not None and not kept.why
 
     def _have(self, session: Session, commands: tuple[Command, ...]) -> None:
         """Bring back what commands name that are about to be recorded."""
@@ -157,6 +162,43 @@ def _take_all(session: Session) -> None:
         session.take_oldest()
 
 
+def _memory_of(session: Session, base: Base) -> np.ndarray:
+    return cast(np.ndarray, session.ledger.kept[base.handle].memory)
+
+
+def _withdrawn(session: Session, bases: list[Base]) -> list[Base]:
+    """Return the bases in reach at whose memory nobody looks; they are not in reach any more.
+
+    Arrays remember how they look at it: they forget that. Who looks at it meanwhile, on the way to
+    here or in another thread, refers to it; who is about to waits for the recorder's lock.
+    """
+    near = {id(base.near): base for base in bases if base.look is None}
+    for base in near.values():
+        base.near = None
+    for x in [x for x in gc.get_objects() if issubclass(type(x), Array)]:
+        if id(getattr(x, "_whole", None)) in near:  # one may be half made, in another thread
+            x._near = x._whole = None
+    found = []
+    for base in near.values():
+        if _is_looked_at(base, id(_memory_of(session, base))):
+            base.near = base.memory
+        else:
+            base.since, base.kept = session.batches + 1, None  # it may have been written here
+            found.append(base)
+    return found
+
+
+def _is_looked_at(base: Base, listed: int) -> bool:
+    """Tell whether anybody refers to memory but a base, and the ledger, to an array of this id."""
+    memory: Any = base.memory
+    owner = memory.base  # which all views of it refer to
+    mine = 3  # the base's, or the view of it that is the base's; the variable, the argument
+    return bool(
+        sys.getrefcount(memory) > mine + (id(memory) == listed)
+        or sys.getrefcount(owner) > mine + (id(owner) == listed)
+    )
+
+
 def _write(session: Session, memories: list[np.ndarray]) -> list[np.ndarray]:
     """Return where on the disk all of it is now, too; nothing is there if this fails."""
     disk = cast(SharedSegment, session.memory.disk)
@@ -169,7 +211,7 @@ def _read(session: Session, base: Base) -> np.ndarray:
     """Bring a base back; return its memory."""
     budget, disk = session.handles.budget, cast(SharedSegment, session.memory.disk)
     counted = budget.reserve(base.shape, base.dtype, base.layout)
-    memory = cast(np.ndarray, session.ledger.kept[base.handle].memory)
+    memory = _memory_of(session, base)
     try:
         interruptible(partial(disk.read_into, memory, cast(np.ndarray, base.disk)))
     except BaseException:
