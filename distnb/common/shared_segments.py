@@ -250,11 +250,11 @@ def _give_back(
     returned.append((start, length))
 
 
-def new_segment(share: int = 1, more: int = 0) -> SharedSegment | None:
+def new_segment(more: int = 0, share: int = 1) -> SharedSegment | None:
     """Return a segment as large as the node's memory; None where the system does not give one.
 
-    ``share``: how many such segments each process maps; ``more``: bytes that it is to be larger,
-    for what is taken and is not in memory.
+    ``more``: bytes that it is to be larger, for what is taken and is not in memory; ``share``: how
+    many such segments each process maps.
     """
     if not hasattr(os, "memfd_create") or not hasattr(mmap, "MADV_REMOVE"):
         return None

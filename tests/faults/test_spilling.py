@@ -14,7 +14,7 @@ from distnb.client.reports.memory_report import survey
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.widgets.status.usage import MemoryReport
-from tests.failures.support import setting
+from tests.failures.support import on_rank, setting
 from tests.faults.programs import Program
 from tests.faults.test_recovery import kill
 from tests.marking import own_engines
@@ -306,6 +306,35 @@ def test_what_engines_users_were_shown_stays(two):
     two.bind([("y", y.operand)])
     check(found)
     assert y.dbase.disk is None
+
+
+def test_what_something_on_engines_looks_at_stays(two):
+    x, y = dnb.array(numbers(1), dist="block"), dnb.array(numbers(2), dist="block")
+    code = "found = worker.store.bases[{}].block[3:]"
+    two.flush()
+    on_rank(two, 1, code.format(x.dbase.handle) + "; user['held'] = found; found = None")
+    found = many()
+    assert x.dbase.disk is None
+    assert y.dbase.disk is not None
+    on_rank(two, 1, "user.pop('held'); found = None")
+    more = [y + k for k in range(ROOM - 1)]
+    assert x.dbase.disk is not None
+    check([*found, (x, numbers(1)), (y, numbers(2)), (more[3], numbers(2) + 3)])
+
+
+@pytest.mark.parametrize("spilling", [1], indirect=True)
+def test_plans_of_sparse_products(spilling, monkeypatch):
+    monkeypatch.setattr(spilling_module, "_LEAST", 0)
+    matrix = dnb.sparse.random_array((3000, 3000), density=0.02, rng=1, format="csr")
+    was, v = matrix.to_scipy(), np.arange(3000.0)
+    x = dnb.array(v, dist="block")
+    for k in range(3):  # the plan of one engine looks at the indices
+        np.testing.assert_allclose((matrix @ x).to_numpy(), was @ v)
+        found = many()
+        assert away(spilling)
+        del found
+        x += k
+        v += k
 
 
 def test_sparse_arrays(two):

@@ -3,7 +3,8 @@
 A base keeps its place in the notebook's segment. Only its pages go, when their bytes are on the
 disk, and the same bytes come back. So engines need not know of it, nor do others that take over
 from them, and it is all the same how a base is cut. Bases go only when engines have done all that
-they were asked; and no command that names one is recorded before it is back.
+they were asked, and nothing there looks at them; and no command that names one is recorded before
+it is back.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb.client.batching.replies import MISSING
 from distnb.client.handle.array import Array
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
+from distnb.common.errors import EngineError
 from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.common.shared_segments import SharedSegment
 from distnb.wire import protocol
@@ -43,26 +46,34 @@ class Spilling:
         self._away: set[int] = set()
         #: Handles of what the command names that is about to be recorded.
         self._needed: set[int] = set()
-        self._busy = False
+        #: Handles of bases at which something on engines looks, as they said.
+        self._busy: set[int] = set()
+        self._spilling = False
 
     def make_room(self, session: Session, excess: float) -> str:
         """Let bases go until so many bytes less count on an engine; return why if it cannot be."""
         with session.recorder.lock, deferred_interrupts():
-            if self._busy:
+            if self._spilling:
                 return ""
-            self._busy = True
+            self._spilling = True
             try:
                 _settle(session)
                 if session.connection.dead or not session.recorder.empty:
                     return "nothing goes to disk before engines have done what they were asked"
                 return self._spill(session, excess)
             finally:
-                self._busy = False
+                self._spilling = False
+                self._busy = set()
 
     def _spill(self, session: Session, excess: float) -> str:
         if session.recorder.uses is None:
             session.recorder.uses = partial(self._have, session)
-        going = self._chosen(session, excess)
+        while going := self._chosen(session, excess):
+            asked = [base.handle for base, _ in going]
+            busy = {h for each in _asked(session, "busy", asked) for h in each}
+            if not busy:
+                break
+            self._busy |= busy
         if not going:
             return "what one operation needs must fit, whatever is on disk"
         began = perf_counter()
@@ -106,7 +117,9 @@ class Spilling:
         handle, kept = base.handle, session.ledger.kept.get(base.handle)
         if base.lost or base.nbytes <= _LEAST or base.layout.copies > 1:
             return False
-        if handle in self._needed or handle in session.memory.seen or kept is None:
+        if handle in self._needed or handle in self._busy or handle in session.memory.seen:
+            return False
+        if kept is None:
             return False
         return kept.memory is not None and not kept.why
 
@@ -149,12 +162,22 @@ def _settle(session: Session) -> None:
         session.send(idle=True)
         _take_all(session)
         if session.connection.unsettled:
-            slot = session.replies.expect()
-            session.connection.submit((Ask(slot, "clocks"),), [])
-            _take_all(session)
-            session.replies.claim(slot)
+            _asked(session, "clocks", [])
     finally:
         session.progress.end()
+
+
+def _asked(session: Session, what: str, args: list[int]) -> list[Any]:
+    """Return what engines say, which are asked past the recorder."""
+    slot = session.replies.expect()
+    try:
+        session.connection.submit((Ask(slot, what, tuple(args)),), [])
+        _take_all(session)
+    finally:
+        found = session.replies.claim(slot)
+    if MISSING in found:
+        raise EngineError(session.connection.dead or "engines: got no reply, expected one")
+    return found
 
 
 def _take_all(session: Session) -> None:

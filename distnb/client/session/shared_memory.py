@@ -79,7 +79,7 @@ class SharedMemory:
 
     def _share(self) -> bool:
         disk = file_segment(config.spill) if config.spill and self._given is None else None
-        segment = self._given or new_segment(more=0 if disk is None else disk.nbytes)
+        segment = self._given or new_segment(0 if disk is None else disk.nbytes)
         if segment is None:
             return False
         card = tuple(card_of(segment))
