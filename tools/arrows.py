@@ -77,8 +77,8 @@ ORDER: dict[str, str] = {
         keeping session glimpse bases current
     """,
     "distnb.client.handle": """
-        arguments indexing host_parts array host_arrays conversion copies promised_layouts reach
-        small_steps rehearsal aliasing whole_functions
+        arguments indexing host_parts array host_arrays conversion copies promised_layouts spilling
+        reach small_steps rehearsal aliasing whole_functions
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -70,6 +71,10 @@ class Config:
     over the arrays; "ask" waits for ``session.recover()``; "never" is for what is quicker by a
     little, as arrays need not outlive engines. Whether arrays can be had is settled when a session
     starts."""
+    spill: str | None = None
+    """A directory on a disk to which arrays go that were not used for longest, where all would not
+    fit in memory, and from where they come back when they are used; None: what does not fit is
+    refused. For engines that ``dnb.start()`` starts; read when a session starts."""
     progress: float = 1.5
     """Seconds that a wait for engines lasts before a line shows how far they are; 0 for never."""
     show_wait: float = 2.0
@@ -116,10 +121,32 @@ def _word(name: str, value: Any) -> str:
     return str(value)
 
 
+def _folder(name: str, value: Any) -> str | None:
+    """Return a directory in which there can be files without a name, and with holes."""
+    if value is None or value == "":
+        return None
+    folder = os.path.abspath(os.fsdecode(value))
+    try:
+        fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            os.ftruncate(fd, mmap.PAGESIZE)
+            with mmap.mmap(fd, mmap.PAGESIZE) as pages:
+                pages.madvise(mmap.MADV_REMOVE)
+        finally:
+            os.close(fd)
+    except (OSError, AttributeError) as error:  # of systems that have no such files
+        raise ValueError(
+            f"setting {name}: got {folder!r}, expected a directory for files without a name "
+            f"({error}); pass another, on a local disk"
+        ) from None
+    return folder
+
+
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "int": _number(int),
     "float": _number(float),
     "str": _word,
+    "str | None": _folder,
 }
 
 

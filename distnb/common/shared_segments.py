@@ -17,7 +17,7 @@ import weakref
 from bisect import insort
 from collections import deque
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ __all__ = [
     "Card",
     "SharedSegment",
     "card_of",
+    "file_segment",
     "map_segment",
     "mapped_by",
     "new_segment",
@@ -40,6 +41,8 @@ _GRAIN = 1 << 16
 _LISTED = 16
 #: Address space that the segments of a node may take in each process.
 _ADDRESSES = 1 << 45
+#: Bytes that are written to a file, or read, at a time: Ctrl-C comes through in between.
+_AT_A_TIME = 1 << 25
 
 
 #: Where in a segment there is room for a number of each process that maps it: how far it is
@@ -158,6 +161,41 @@ class SharedSegment:
         weakref.finalize(memory, _give_back, *back).atexit = False  # it ends with who has it last
         return memory
 
+    def empty(self, memory: np.ndarray) -> None:
+        """Give the pages of memory that was taken to the system: it stays taken, and is all 0."""
+        offset = self.offset(memory)
+        assert offset is not None
+        self._map.madvise(mmap.MADV_REMOVE, offset, -(-memory.nbytes // _GRAIN) * _GRAIN)
+
+    def write(self, source: np.ndarray) -> np.ndarray:
+        """Return memory that was taken, and has the same bytes; the system writes them to its file.
+
+        Not through the mapping, where a full disk would be a signal and no error.
+        """
+        found = self.take(source.nbytes)
+        at, data = self.offset(found), memoryview(cast(Any, source.reshape(-1).view(np.uint8)))
+        assert at is not None
+        done = 0
+        while done < len(data):
+            done += os.pwrite(self.fd, data[done : done + _AT_A_TIME], at + done)
+        return found
+
+    def read_into(self, memory: np.ndarray, source: np.ndarray) -> None:
+        """Read the bytes of memory that was taken, from its file, into other memory."""
+        at, data = self.offset(source), memoryview(cast(Any, memory.reshape(-1).view(np.uint8)))
+        assert at is not None
+        done = 0
+        while done < len(data):
+            now = os.preadv(self.fd, [data[done : done + _AT_A_TIME]], at + done)
+            if not now:
+                raise OSError(errno.EIO, "the file of dnb.config.spill has been cut off")
+            done += now
+
+    def sync(self) -> None:
+        """Wait until the disk has what was written, of which nothing stays in memory then."""
+        os.fdatasync(self.fd)
+        os.posix_fadvise(self.fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
     def private(self, memory: np.ndarray) -> mmap.mmap:
         """Return another look at memory that was taken: what is written there, others do not see.
 
@@ -212,18 +250,32 @@ def _give_back(
     returned.append((start, length))
 
 
-def new_segment(share: int = 1) -> SharedSegment | None:
+def new_segment(more: int = 0, share: int = 1) -> SharedSegment | None:
     """Return a segment as large as the node's memory; None where the system does not give one.
 
-    ``share``: how many such segments each process maps.
+    ``more``: bytes that it is to be larger, for what is taken and is not in memory; ``share``: how
+    many such segments each process maps.
     """
     if not hasattr(os, "memfd_create") or not hasattr(mmap, "MADV_REMOVE"):
         return None
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        return SharedSegment(min(memory, _ADDRESSES // share) // _GRAIN * _GRAIN)
+        return SharedSegment(min(memory + more, _ADDRESSES // share) // _GRAIN * _GRAIN)
     except (OSError, ValueError):
         return None
+
+
+def file_segment(folder: str) -> SharedSegment:
+    """Return a segment as large as a disk, in a file without a name in a folder there."""
+    fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        about = os.fstatvfs(fd)
+        nbytes = min(about.f_blocks * about.f_frsize, _ADDRESSES) // _GRAIN * _GRAIN
+        os.ftruncate(fd, nbytes)
+    except BaseException:
+        os.close(fd)
+        raise
+    return SharedSegment(nbytes, fd)
 
 
 def card_of(segment: SharedSegment, least: int = 0) -> Card:

@@ -335,7 +335,8 @@ class Ask(NamedTuple):
     the shape and dtype of a variable of the user namespace, whose name is in ``args``; ``'share'``,
     whether it could map the notebook's shared segment, whose card ``args`` are
     (:class:`distnb.common.shared_segments.Card`); ``'looked'``, at which of some places there,
-    where bases lay that are gone, somebody looks (``%px``).
+    where bases lay that are gone, somebody looks (``%px``); ``'busy'``, at which of some bases'
+    blocks anything looks besides: what was made of them, functions of the user's, ``%px``.
     """
 
     slot: int

@@ -348,7 +348,7 @@ def test_floating_point_warnings_name_the_line():
 
 def test_without_a_segment(session, monkeypatch):
     """Where the system gives none, or engines are elsewhere, all works as it did."""
-    monkeypatch.setattr(shared_memory, "new_segment", lambda: None)
+    monkeypatch.setattr(shared_memory, "new_segment", lambda more: None)
     with dnb.inprocess(2) as other:
         a = dnb.array(numbered((40, 30)), dist="block")
         x = numbered((40, 30))

@@ -73,6 +73,8 @@ def _shown(x: Array, seconds: float) -> Shown:
         return Shown("", "not read yet")
     if x.dbase.lost and look is None:
         return Shown("", "content lost")
+    if x.dbase.disk is not None:  # a look is not to bring it back
+        return Shown("", "on disk")
     keys = corners(x.shape, items)
     glimpse: Glimpse = x.session.extensions[Glimpse]
     asked = glimpse.ask(x.session, [partial(_fetch, x, key) for key in keys], seconds)

@@ -41,6 +41,8 @@ class Budget:
         self._reserved = 0
         #: Lets go what could be made again, where there is no room for what is asked for.
         self.shed: Callable[[], None] = lambda: None
+        #: Lets so many bytes go to disk; returns why that could not be done, and what to do.
+        self.spill: Callable[[float], str] = lambda excess: ""
         #: Bytes that were freed, by the garbage collector in any thread, and are still counted.
         self._released: deque[int] = deque()
         #: Notes the bytes of a base that was freed (called by the garbage collector: no lock).
@@ -57,9 +59,9 @@ class Budget:
         limit = self.share * config.memory_share
         if len(self._released) > _MANY or self._reserved + asked > limit:
             self._settle()
+        why = ""
         if asked and self.share and self._reserved + asked > limit:
-            self.shed()
-            self._settle()
+            why = self._make_room(asked, limit)
         reserved = self._reserved + asked
         if asked and self.share and reserved > limit:
             raise MemoryError(
@@ -67,11 +69,20 @@ class Budget:
                     f"array of shape {shape} and {dtype}",
                     f"{_mib(asked)} on an engine",
                     f"at most {_mib(self.room() or 0)}",
-                    "delete arrays, use more engines, or raise dnb.config.memory_share",
+                    f"delete arrays, use more engines, or raise dnb.config.memory_share{why}",
                 )
             )
         self._reserved = reserved
         return asked
+
+    def _make_room(self, asked: int, limit: float) -> str:
+        """Let go what can, for an array that would not fit; return why not all that was needed."""
+        self.shed()
+        self._settle()
+        excess = self._reserved + asked - limit
+        why = self.spill(excess) if excess > 0 else ""
+        self._settle()
+        return why and f"; {why}"
 
     def change(self, counted: int, to: int) -> int:
         """Count a base that is there with other bytes, and return these."""

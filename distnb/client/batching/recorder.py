@@ -47,6 +47,9 @@ class Recorder:
         self.size = size
         self.timed = timed
         self._flush, self._wait = flush, wait
+        #: Is told what is about to be recorded, where it may name what is on disk; it may send what
+        #: is pending.
+        self.uses: Callable[[tuple[Command, ...]], None] | None = None
         #: What is to be done about floating point errors of what is pending; settings it is from.
         self.errors = DEFAULT
         self._settings: object = None
@@ -72,6 +75,8 @@ class Recorder:
         if SETTINGS is None or SETTINGS.get(None) is not self._settings:
             self._follow()
         with self.lock:
+            if self.uses is not None:
+                self.uses(commands)
             if self._dead:
                 self._delete()
             self._commands += commands

@@ -58,7 +58,10 @@ def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:
     memory = room_for(session, data.shape, data.dtype, layout)
     if memory is not None:  # engines find it there
         memory[...] = data
-        return Array.made(Base.reached(session, memory, layout, memory), View.whole(data.shape))
+        base = Base.reached(session, memory, layout, memory)
+        if session.memory.disk is not None and data.nbytes > 1 << 20:
+            leave(base)  # only then it counts, and can go to disk
+        return Array.made(base, View.whole(data.shape))
     parts = parts_of(session, data, layout)
     return create(session, data.shape, data.dtype, layout, ("data", parts))
 

@@ -16,6 +16,7 @@ from math import prod
 from typing import Any
 
 from distnb.client.handle.array import Array
+from distnb.client.handle.spilling import bring_back
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -80,6 +81,8 @@ def _come(base: Base, pace: Pace) -> bool:
         return bool(base.look.come(base, lambda root: _come(root, pace)))
     if base.lost or base.known is not None or pace.wanted.get(base.handle, 0) < 0:
         return False
+    if base.disk is not None:
+        bring_back(base)
     if base.memory is None and not _laid(base, pace):
         return _fetched(base)
     base.near = base.memory

@@ -159,6 +159,9 @@ class _List:
         if number is None:
             found = self.session.ledger.kept.get(base.handle) if base.nbytes >= 0 else None
             memory = base.memory if found is None else found.memory
+            if base.disk is not None:
+                self.told["lost"][name] = "it was on disk (dnb.config.spill)"
+                return
             if memory is None or (found is not None and not found.all):
                 self.told["lost"][name] = "engines had it in their own memory"
                 return

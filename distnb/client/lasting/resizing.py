@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from distnb.client.array.migration import Followers, bounds_of, laid, moved, whole
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import copied
+from distnb.client.handle.spilling import Spilling
 from distnb.client.lasting.checkpoints import Saved
 from distnb.client.lasting.kept_arrays import Names
 from distnb.client.record.operation_cache import OperationCache
@@ -36,7 +37,7 @@ Cut = Callable[[int, Lay], None]
 CARRIED: dict[type[Any], Callable[[Any, int], Cut]] = {}
 
 #: What goes on whatever the engines are; the rest of what a session knows is made again.
-_STAYS = (Names, Followers, OperationCache, Saved)
+_STAYS = (Names, Followers, OperationCache, Saved, Spilling)
 
 T = TypeVar("T")
 

@@ -40,6 +40,8 @@ class ArrayMemory(NamedTuple):
         Its bytes on each engine.
     line : str
         The line that made it.
+    disk : tuple of int
+        Its bytes of each engine, if it is on disk; then none are in memory.
     """
 
     names: tuple[str, ...]
@@ -50,6 +52,7 @@ class ArrayMemory(NamedTuple):
     layout: str
     bytes: tuple[int, ...]
     line: str
+    disk: tuple[int, ...] = ()
 
     @property
     def total(self) -> int:
@@ -59,7 +62,7 @@ class ArrayMemory(NamedTuple):
     @property
     def notebook(self) -> int:
         """Bytes in the notebook, if it is there."""
-        return 0 if self.bytes else prod(self.shape) * np.dtype(self.dtype).itemsize
+        return 0 if self.bytes or self.disk else prod(self.shape) * np.dtype(self.dtype).itemsize
 
     @property
     def named(self) -> bool:
@@ -77,6 +80,8 @@ class EngineMemory(NamedTuple):
     other: int
     available: int
     total: int
+    #: Of arrays on disk, what they will take of its memory when they are back.
+    disk: int = 0
 
 
 class MemorySurvey(NamedTuple):
@@ -123,7 +128,7 @@ def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
         for key, base in here.items()
         if base.session is session
     ]
-    order = sorted(arrays, key=lambda held: -held.total)
+    order = sorted(arrays, key=lambda held: (-held.total, -sum(held.disk)))
     hosts = [about["host"] for about in session.transport.about]
     return MemorySurvey(tuple(_engines(surveys, hosts, order)), tuple(order), tuple(inside))
 
@@ -141,8 +146,9 @@ def _held(
         base.shape,
         str(base.dtype),
         base.layout.spell(),
-        tuple(sizes),
+        () if base.disk is not None else tuple(sizes),
         session.line(base.site) if base.site >= 0 else "",
+        () if base.disk is None else tuple(sizes),
     )
 
 
@@ -150,18 +156,20 @@ def _engines(
     surveys: list[dict[str, Any]], hosts: list[str], arrays: list[ArrayMemory]
 ) -> Iterator[EngineMemory]:
     """Yield the memory of each engine; what threads of a process share is divided among them."""
+    there = [held for held in arrays if held.bytes]
     for rank, (found, host) in enumerate(zip(surveys, hosts, strict=True)):
         together = [s for s in surveys if s.get("pid") == found.get("pid")]
         known = sum(sum(s.get("held", {}).values()) + s.get("pool", 0) for s in together)
         other = max(0, found.get("process", 0) - known) // len(together)
         yield EngineMemory(
             host,
-            sum(held.bytes[rank] for held in arrays if held.named),
-            sum(held.bytes[rank] for held in arrays if not held.named),
+            sum(held.bytes[rank] for held in there if held.named),
+            sum(held.bytes[rank] for held in there if not held.named),
             found.get("pool", 0),
             other,
             found.get("available", 0),
             found.get("total", 0),
+            sum(held.disk[rank] for held in arrays if held.disk),
         )
 
 

@@ -61,13 +61,15 @@ class Base:
     leaves (``handle.reach``). With ``memory`` that is the engines' own, in the notebook's shared
     segment; else engines are sent it when it leaves. An element that was read is made on the
     engines when something is done with it there; until then it is ``known``. What is ``apart`` lies
-    in memory that is each engine's own, with large pages, and goes with the engines.
+    in memory that is each engine's own, with large pages, and goes with the engines. What is on
+    ``disk`` lies there, and in memory there is nothing of it (``handle.spilling``).
     """
 
     __slots__ = (
         *(
             "__weakref__",
             "apart",
+            "disk",
             "dtype",
             "exported",
             "sharing",
@@ -107,6 +109,7 @@ class Base:
         self.promise: Promised | None = None
         self.memory: np.ndarray | None = None
         self.apart = False
+        self.disk: np.ndarray | None = None
         #: Layout, or what else it is of the elements -> base on the engines with that; or a mark.
         self.kept: dict[Any, Any] | None = None
         #: Bases whose memory in the notebook is that of this one, looked at in another way.
@@ -150,7 +153,7 @@ class Base:
         base.near = near
         base.host = base.kept = base.known = base.promise = base.sharing = base.look = None
         base.exported = base.apart = False
-        base.memory = memory
+        base.memory, base.disk = memory, None
         base.site = -1
         base.lost = False
         base.turn = 0
@@ -183,7 +186,7 @@ class Base:
         base.dtype = dtype
         base.layout = layout
         base.host = base.near = base.memory = base.promise = base.kept = base.known = None
-        base.sharing = base.look = None
+        base.sharing = base.look = base.disk = None
         base.exported = base.apart = False
         base.site = -1
         base.lost = False
@@ -235,7 +238,7 @@ class Base:
 
     def exchange(self, other: Base) -> None:
         """Take the memory of another base, which has the same elements elsewhere, for one's own."""
-        for name in ("handle", "nbytes", "layout", "since", "memory"):
+        for name in ("handle", "nbytes", "layout", "since", "memory", "disk"):
             mine, its = getattr(self, name, 0), getattr(other, name)
             setattr(self, name, its)
             setattr(other, name, mine)
@@ -254,7 +257,7 @@ class Base:
         self.promise = self.kept = None
         self.turn = handles.next_turn() << 32  # above all numbers of specs
         if self.nbytes >= 0:
-            now = need(self.shape, self.dtype, layout)
+            now = 0 if self.disk is not None else need(self.shape, self.dtype, layout)
             self.nbytes = handles.budget.change(self.nbytes, now)
             self.session.ledger.recut(self)
 

@@ -102,6 +102,8 @@ class Session:
     listed_by: ClassVar[Callable[[Session], None]]
     #: Does what :meth:`resize` says (``lasting.resizing``).
     resized_by: ClassVar[Callable[[Session, int], None]]
+    #: Lets so many bytes of bases go to disk (``handle.spilling``).
+    spilled_by: ClassVar[Callable[[Session, float], str]]
 
     def __init__(
         self,
@@ -121,6 +123,7 @@ class Session:
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
         self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
+        self.handles.budget.spill = lambda excess: Session.spilled_by(self, excess)
         self.functions = Functions(self._define, self.recorder.delete)
         self.connection = Connection(transport)
         self.sharing = None if transport.turns is None else Sharing(self, transport.turns)
@@ -508,8 +511,8 @@ class Session:
 
     def bind(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Make arrays reachable from ``%px`` under their notebook names."""
-        self.memory.shown = True
-        self.record(Bind(tuple(names)))
+        self.memory.show(names := tuple(names))
+        self.record(Bind(names))
         self.send()
 
     # -- time --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from distnb.common.config import config
 from distnb.common.memory_pool import Pool
-from distnb.common.shared_segments import SharedSegment, card_of, new_segment
+from distnb.common.shared_segments import SharedSegment, card_of, file_segment, new_segment
 from distnb.geometry.layout import Ints, Layout
-from distnb.wire.protocol import Ask, Command
+from distnb.wire.protocol import Ask, Command, InNotebook, Operand
 
 __all__ = ["SharedMemory"]
 
@@ -52,6 +52,8 @@ class SharedMemory:
         #: The idle timer takes places, too.
         self._lock = threading.Lock()
         self.possible = possible
+        #: A file on a disk, for what is to lie there and not in memory, if there is one.
+        self.disk: SharedSegment | None = None
         #: What engines may be at: (the last batch that they may need it for, memory).
         self._held: deque[tuple[int, np.ndarray]] = deque()
         #: What users were given, and what of it may have a forked child.
@@ -59,8 +61,15 @@ class SharedMemory:
         self._forked: list[np.ndarray] = []
         #: Whether ``%px`` was shown arrays, so that engines' users may look at them at any time.
         self.shown = False
+        #: Handles of the arrays that it was shown.
+        self.seen: set[int] = set()
         #: Memory of bases that are gone, at which they may still look.
         self._shown: list[np.ndarray] = []
+
+    def show(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
+        """Note what engines' users are shown, who may look at it at any time from now on."""
+        self.shown = True
+        self.seen |= {x.base for _, x in names if type(x) is Operand}
 
     def available(self) -> bool:
         """Tell whether all engines have mapped the segment; the first call asks them."""
@@ -69,7 +78,8 @@ class SharedMemory:
         return self.possible and self._pool is not None
 
     def _share(self) -> bool:
-        segment = self._given or new_segment()
+        disk = file_segment(config.spill) if config.spill and self._given is None else None
+        segment = self._given or new_segment(0 if disk is None else disk.nbytes)
         if segment is None:
             return False
         card = tuple(card_of(segment))
@@ -83,7 +93,7 @@ class SharedMemory:
                 segment.close()
         if not shared:
             return False
-        self._pool = Pool(config.pool_bytes, segment)
+        self._pool, self.disk = Pool(config.pool_bytes, segment), disk
         return True
 
     @property
@@ -174,6 +184,8 @@ class SharedMemory:
         if self._pool is not None and self._pool.segment is not None:
             self._pool.clear()
             self._pool.segment.close()
+        if self.disk is not None:
+            self.disk.close()
 
     def before_fork(self) -> None:
         """Keep for ever what was read and is still there: a child may look at it."""

@@ -50,7 +50,7 @@ def join(comm: Any, least: int) -> Node | None:
     near = comm.Split_type(MPI.COMM_TYPE_SHARED)
     ranks_here = near.Get_size()
     near.Free()
-    segment = new_segment(ranks_here) if least and ranks_here > 1 else None
+    segment = new_segment(share=ranks_here) if least and ranks_here > 1 else None
     try:
         cards = comm.allgather(None if segment is None else card_of(segment, least))
         mine = cards[comm.Get_rank()]

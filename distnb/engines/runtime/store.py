@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from itertools import count
 from math import prod
@@ -222,11 +223,22 @@ class BaseTable:
         target.block = block.copy() if self.memory.is_notebooks(block) else block
 
 
+def _is_shared(block: np.ndarray) -> bool:
+    """Tell whether more than a base, and a pair in a list, refers to a block."""
+    owner = block.base  # which all views of it refer to
+    return sys.getrefcount(block) > 5 or owner is None or sys.getrefcount(owner) > 3
+
+
 class Store(BaseTable):
     """The bases of a session, under their handles."""
 
     def __init__(self, rank: int, memory: Memory) -> None:
         super().__init__(rank, memory, {})
+
+    def looked_at(self, handles: Ints) -> Ints:
+        """Return the bases at whose blocks anything looks but themselves."""
+        there = [(h, self.bases[h].block) for h in handles if h in self.bases]
+        return tuple([h for h, block in there if block is not None and _is_shared(block)])
 
     def clear(self) -> None:
         """Drop everything."""

@@ -510,6 +510,7 @@ def _describe(worker: Worker, name: str) -> tuple[Any, ...]:
 #: What engines are asked about themselves -> what answers it; the clock is read when all is booked.
 _ABOUT: dict[str, Callable[..., Any]] = {
     "describe": _describe,
+    "busy": lambda worker, *handles: worker.store.looked_at(handles),
     "looked": lambda worker, *places: worker.store.memory.looked_at(places),
     "share": lambda worker, *card: worker.store.memory.attach(Card(*card)),
     "survey": lambda worker: survey(worker.store),

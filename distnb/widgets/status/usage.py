@@ -30,6 +30,8 @@ FILLS = (
     Fill("other", "#CC79A7", "..", ":"),
 )
 _ENGINE_HEAD = ("engine", "named", "unnamed", "reuse", "other", "sum", "free on node", "of")
+#: One more, where something is on disk.
+_DISK = "on disk"
 _ARRAY_HEAD = ("array", "shape", "dtype", "layout", "bytes", "most on one", "held by", "made on")
 
 
@@ -49,8 +51,9 @@ class MemoryReport(Showing):
         self._only = set(only)
 
     def __repr__(self) -> str:
-        engines = [_ENGINE_HEAD + ("",), *(row + (bar,) for row, bar in self._engine_rows(ROWS))]
-        lines = aligned(engines, left=[len(_ENGINE_HEAD)])
+        head = self._engine_head()
+        engines = [(*head, ""), *((*row, bar) for row, bar in self._engine_rows(ROWS))]
+        lines = aligned(engines, left=[len(head)])
         lines.append("  ".join(f"{fill.mark} {fill.name}" for fill in FILLS))
         rows = list(self._array_rows(ARRAYS))
         if rows:
@@ -66,7 +69,7 @@ class MemoryReport(Showing):
         table = table_html(_ARRAY_HEAD, arrays, (0, 1, 2, 3, 6, 7), "arrays") if arrays else ""
         lead, *notes = reversed(self._notes())
         more = "".join(f"<p>{escape(note)}</p>" for note in notes)
-        engines = table_html(_ENGINE_HEAD, rows, label="engines")
+        engines = table_html(self._engine_head(), rows, label="engines")
         picture = scrolled(self._svg(), "what fills the memory")
         return f'<p class="lead">{escape(lead)}</p>{picture}{engines}{table}{more}'
 
@@ -76,19 +79,25 @@ class MemoryReport(Showing):
         uid = f"u{crc32(repr(bars).encode()):08x}"
         return Bars(bars, FILLS, self._most(), uid).draw(title, self._report.advice)
 
-    def _groups(self, most: int) -> Iterator[tuple[str, list[float], float, float]]:
-        """Yield engines in at most so many rows: label, means of the parts, free and total."""
+    def _engine_head(self) -> tuple[str, ...]:
+        return (*_ENGINE_HEAD, _DISK) if self._on_disk() else _ENGINE_HEAD
+
+    def _on_disk(self) -> bool:
+        return any(engine.disk for engine in self._report.engines)
+
+    def _groups(self, most: int) -> Iterator[tuple[str, list[float], list[float]]]:
+        """Yield engines in at most so many rows: label, means of the parts and of the rest."""
         for ranks in grouped(range(len(self._report.engines)), most):
             engines = [self._report.engines[r] for r in ranks]
-            means = [sum(e[k] for e in engines) / len(engines) for k in range(1, 7)]
-            yield numbers(ranks), means[:4], means[4], means[5]
+            means = [sum(e[k] for e in engines) / len(engines) for k in range(1, 8)]
+            yield numbers(ranks), means[:4], means[4:] if self._on_disk() else means[4:6]
 
     def _most(self) -> float:
         return max((sum(e[1:5]) for e in self._report.engines), default=1) or 1
 
     def _engine_rows(self, most: int) -> Iterator[tuple[tuple[str, ...], str]]:
-        for label, parts, free, total in self._groups(most):
-            sizes = [size_text(n) for n in (*parts, sum(parts), free, total)]
+        for label, parts, rest in self._groups(most):
+            sizes = [size_text(n) for n in (*parts, sum(parts), *rest)]
             yield (label, *sizes), stacked(parts, self._most(), FILLS)
 
     def _array_rows(self, most: int) -> Iterator[tuple[str, ...]]:
@@ -102,13 +111,13 @@ class MemoryReport(Showing):
                 shorten("x".join(map(str, h.shape)) or "()", 20),
                 shorten(h.dtype, 12),
                 shorten(h.layout, 40),
-                size_text(h.total),
-                size_text(max(h.bytes, default=0)),
+                size_text(h.total or sum(h.disk)),
+                _DISK if h.disk else size_text(max(h.bytes, default=0)),
                 shorten(", ".join(h.referrers) or ("" if h.named else "not found"), 30),
                 shorten(h.line, 44),
             )
         if rest := held[most:]:
-            total = size_text(sum(h.total for h in rest))
+            total = size_text(sum(h.total or sum(h.disk) for h in rest))
             yield (f"and {len(rest):,} more", "", "", "", total, "", "", "")
 
     def _notes(self) -> list[str]:
