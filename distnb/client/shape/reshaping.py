@@ -28,7 +28,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Whole, cut_at
-from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Local
 
@@ -143,19 +143,21 @@ def _reshaped(x: Array, shape: Ints, copy: bool | None = None) -> Array:
     if [n for n in x.shape if n != 1] == [n for n in shape if n != 1]:
         found = x.alias(_with_units(x.dview, shape))
         return found.copy() if copy else found
-    if not copy and x.size:
+    if not x.size:
+        how = default_layout(shape, x.session.size) if x.here is None else in_notebook(len(shape))
+        found = create(x.session, shape, x.dtype, how, ("empty",))
+        found.writeable = x.writeable or bool(copy)
+        return found
+    if not copy:
         found = look_at(x, Reshaped(shape))
         if found is not None:
             return found
-    if copy is False and x.size:
+    if copy is False:
         raise ValueError(
             explain("copy", "False", "None or True: it cannot be a view", "leave copy= out")
         )
     if x.here is not None:
         return array_of(x.session, np.array(x.here.reshape(shape), order="C", copy=True))
-    if not x.size:
-        layout = default_layout(shape, x.session.size)
-        return create(x.session, shape, x.dtype, layout, ("empty",))
     return _moved_or_near(x, shape)
 
 
