@@ -39,6 +39,9 @@ y = x.ravel(); y.fill(3)
 y = x.ravel(); np.add(y, 1, out=y)
 y = x.ravel(); np.copyto(y, 3.0, where=y > 4)
 y = x.ravel(); np.put(y, [0, 3], [-1, -2])
+x[np.array(1)][0] = 5; x[np.array(1), 1:][0] = 5; y = x[:, np.array(2)]; y[0] = 5
+i = x[0].argmax(); x[i][0] = 7; x[1:, i][0] = 8
+i = np.array(1); x[i] += 3; x[i, 2:] *= 2; x[i] = x[i] + 1
 x.flat[3] = 9
 x.flat[-1] = 9; x.flat[5] += 3
 x.flat[12] = 1

@@ -478,7 +478,9 @@ def test_small_arrays_as_indices_take_what_numpy_takes(session):
         "empty": (x[:0], dnb.array(x)[:0]),
         "wide": (np.zeros((2, 50)), dnb.zeros((2, 50))),
     }
-    keys = [np.array(k) for k in ([0, 1], [[0, -1], [1, 0]], [1.5], [9], [True, False], [], True)]
+    keys = [
+        np.array(k) for k in ([0, 1], [[0, -1], [1, 0]], [1.5], [9], [True, False], [], 1, True)
+    ]
     for name, (a, b) in views.items():
         for key in (*keys, np.array([], int), a > 3, np.zeros(len(np.atleast_1d(a)), int) == 0):
             at = dnb.array(key)

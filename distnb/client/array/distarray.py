@@ -72,7 +72,12 @@ from distnb.client.math.scans import (
 )
 from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
-from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
+from distnb.client.record.advanced_indexing import (
+    get_advanced,
+    has_array,
+    is_advanced,
+    put_advanced,
+)
 from distnb.client.record.as_arrays import from_pickle
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
@@ -417,8 +422,10 @@ class DistArray(Array):
             return get_advanced(self, key)
         view, is_element = index_view(self._view or self.dview, key)
         found = self.alias(view)
-        # As in NumPy, an index of all axes takes the element's value of now, not a view.
-        return element(found) if is_element else found
+        # As in NumPy, an index of all axes takes the element's value of now, not a view,
+        if is_element:
+            return element(found)
+        return found.copy() if has_array(key) else found  # and one with an array a copy
 
     def __delitem__(self, key: Subscript) -> None:
         raise ValueError("cannot delete array elements")
