@@ -219,7 +219,7 @@ def _keep(plan: Plan, y: Array, entries: Array) -> None:
 
 def _is_all(rank: int, needs: Ints, held: Ints | None) -> bool:
     """Tell whether a rank needs all that it has, and nothing else, or nothing at all."""
-    return not any(needs) or (held is not None and needs[rank] == held[0] == sum(needs))
+    return held is not None and (not any(needs) or needs[rank] == held[0] == sum(needs))
 
 
 def _readable(x: Array) -> Any:
