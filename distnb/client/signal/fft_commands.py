@@ -16,6 +16,7 @@ chirp (Bluestein, "A linear filtering approach to the computation of discrete Fo
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from math import isqrt, prod
 from typing import NamedTuple
@@ -56,6 +57,12 @@ _TAKE_REAL = frozenset(_HALVES.values())
 _SPLIT = 3
 
 
+@lru_cache(maxsize=64)
+def _result_dtype(name: str, dtype: np.dtype) -> np.dtype:
+    found: np.ndarray = getattr(np.fft, name)(np.zeros(2, dtype))
+    return found.dtype
+
+
 class Transform(NamedTuple):
     """A transform along one axis: NumPy's name of it, and the length that NumPy calls n."""
 
@@ -66,7 +73,7 @@ class Transform(NamedTuple):
 
     def of(self, shape: Ints, dtype: np.dtype) -> tuple[Ints, np.dtype]:
         """Return the shape and the dtype of the result."""
-        kind = getattr(np.fft, self.name)(np.zeros(2, dtype)).dtype
+        kind = _result_dtype(self.name, dtype)
         n = self.n // 2 + 1 if self.name in _TAKE_REAL else self.n
         return (*shape[: self.axis], n, *shape[self.axis + 1 :]), kind
 
