@@ -30,7 +30,7 @@ class Config:
 
     gather_budget: int = 1 << 30
     """Bytes that an implicit gather (``np.asarray(x)``, printing) may bring to the notebook."""
-    cutoff: int = 1 << 17
+    cutoff: int = 1 << 20
     """Bytes up to which an array for which no layout was asked lives in the notebook's process, as
     a NumPy array; 0 puts all of them on the engines."""
     place: str = "auto"

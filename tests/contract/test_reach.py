@@ -525,3 +525,19 @@ def test_products_of_long_vectors_are_numpys_numbers():
     v = dnb.arange(3000.0) / 7
     own = np.asarray(v)
     assert np.dot(v, v) == v.dot(v) == np.dot(own, own)
+
+
+def test_what_meets_an_array_at_home_comes_in_reach(session):
+    a, b = numbered((40, 300)), numbered((300,))
+    with setting(cutoff=1 << 20):
+        x, y = dnb.array(a, dist="block"), dnb.array(b)
+        z = x + 1  # engines are busy with it
+        for _ in range(8):
+            same(x[3] * y, a[3] * b)
+        before = session.batches
+        for i in range(8):
+            same(x[i] * y, a[i] * b)
+            z[i] += y
+            np.subtract(z[i], y, out=z[i])
+        assert session.batches == before
+        same(z, a + 1)

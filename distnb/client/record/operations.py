@@ -22,7 +22,7 @@ from distnb.client.handle.conversion import (
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.reach import admitted
 from distnb.client.handle.small_steps import done as quick_done
-from distnb.client.handle.small_steps import made_of, quick
+from distnb.client.handle.small_steps import made_of, quick, quick_out
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.record.ufunc_options import as_mask, has_plain, options_of, put_plain
@@ -88,6 +88,8 @@ def elementwise(
                 found = quick_done(row.run, inputs)
         if found is None:
             found = simple(op, inputs, out)
+        if found is None and isinstance(row.run, np.ufunc):
+            found = _brought_together(row.run, inputs, out)
         if found is not None:
             return found
     options = options_of(row, inputs, dtype, casting, others)
@@ -110,6 +112,23 @@ def elementwise(
     if found is None:
         found = on_engines(session, row, inputs, outs, where, options)
     return found[0] if row.nout == 1 else found
+
+
+def _brought_together(run: np.ufunc, inputs: Sequence[Any], out: Any) -> Any:
+    """Do a small step on arrays at home and others, which come in reach for it; None if it is none.
+
+    Without this they would stay on engines for as long as those at home meet them.
+    """
+    one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    arrays = [x for x in (*inputs, one) if isinstance(x, Array)]
+    away = [x for x in arrays if x.near is None]
+    if not away or len(away) == len(arrays) or run.nout > 1:
+        return None
+    session = away[0].session
+    alike = all(x.session is session for x in arrays)
+    if not alike or not admitted(session, away, 2 * sum(x.nbytes for x in arrays)):
+        return None
+    return quick(run, inputs) if one is None else quick_out(run, inputs, one)
 
 
 def _into_plain(
