@@ -59,7 +59,7 @@ class Spilling:
             self._spilling = True
             try:
                 _settle(session)
-                if session.connection.dead or not session.recorder.empty:
+                if session.connection.dead or session.recorder.pending:
                     return "nothing goes to disk before engines have done what they were asked"
                 return self._spill(session, excess)
             finally:
