@@ -128,8 +128,8 @@ from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
 from distnb.client.session.session import Session as Session
 from distnb.client.shape.brackets import Joined
+from distnb.client.shape.flat import Flat
 from distnb.client.shape.grids import Grids
-from distnb.client.shape.reshaping import Flat
 from distnb.client.shape.walking import broadcast as broadcast
 from distnb.client.shape.walking import ndenumerate as ndenumerate
 from distnb.client.sparse.compressed import Compressed

@@ -112,12 +112,6 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "import it from numpy.lib",
     ),
     LeftOut(
-        "distnb.lib.stride_tricks",
-        "as_strided",
-        "a view that overlaps itself in memory has no one engine that owns an element",
-        "use sliding_window_view, or a stack of slices",
-    ),
-    LeftOut(
         "distnb.lib.array_utils",
         "byte_bounds",
         "an array lies in the memory of several processes",

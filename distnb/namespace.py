@@ -262,6 +262,7 @@ from distnb.client.select.taking import (
     take_along_axis,
 )
 from distnb.client.shape.brackets import c_, r_
+from distnb.client.shape.flat import Flat as flatiter  # noqa: N813 - NumPy's name
 from distnb.client.shape.grids import meshgrid, mgrid, ogrid
 from distnb.client.shape.joining import (
     append,
@@ -277,7 +278,6 @@ from distnb.client.shape.joining import (
 )
 from distnb.client.shape.parts import from_parts
 from distnb.client.shape.repeating import repeat, tile
-from distnb.client.shape.reshaping import Flat as flatiter  # noqa: N813 - NumPy's name
 from distnb.client.shape.reshaping import (
     atleast_1d,
     atleast_2d,

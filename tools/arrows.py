@@ -35,7 +35,7 @@ ORDER: dict[str, str] = {
         shared_segments memory_pool
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
-    "distnb.ops": "scalars philox ahead samplers filling matrix_functions semirings table",
+    "distnb.ops": "scalars philox samplers filling matrix_functions semirings table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages progress encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
@@ -92,7 +92,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.lasting": "kept_arrays checking manifests checkpoints restoring resizing",
     "distnb.client.shape": """
-        viewing reshaping joining splitting splits repeating turning grids parts brackets walking
+        viewing reshaping flat joining splitting splits repeating turning grids parts brackets
+        walking
     """,
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """

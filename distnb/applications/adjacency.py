@@ -58,7 +58,7 @@ def rmat(
     parts : tuple of float
         The shares of the four quarters of the adjacency, and of theirs in turn.
     **options
-        ``dist`` and ``session``, as for :class:`distnb.sparse.csr_array`.
+        ``dist``, ``grid`` and ``session``, as for :class:`distnb.sparse.csr_array`.
 
     Returns
     -------

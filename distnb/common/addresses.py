@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from distnb.common.errors import explain
@@ -16,7 +17,9 @@ __all__ = [
     "exists",
     "is_address",
     "local_path",
+    "member_of",
     "opened",
+    "queried",
     "read_range",
     "stamp_at",
     "whole_path",
@@ -84,6 +87,47 @@ def _system(path: str) -> tuple[Any, str]:
         raise ValueError(
             explain(f"file {path}", error, "a protocol of fsspec's", "check it")
         ) from None
+
+
+def member_of(path: str, name: str) -> str:
+    """Return the address of a file in a folder at an address: what follows its ``?`` goes along.
+
+    >>> member_of("https://host/x.zarr?key=1", ".zarray"), member_of("s3://b/x.zarr/", ".zarray")
+    ('https://host/x.zarr/.zarray?key=1', 's3://b/x.zarr/.zarray')
+    """
+    folder, mark, query = path.partition("?")
+    return f"{folder.rstrip('/')}/{name}{mark}{query}"
+
+
+def queried(path: str) -> tuple[Any, str] | None:
+    """Return a folder of the web, and fsspec's file system that sends what follows its ``?`` along.
+
+    None if nothing does, or if it is another protocol.
+    """
+    folder, _, query = path.partition("?")
+    if not query or not path.startswith(("http:", "https:")):
+        return None
+    return _web()(asynchronous=True, query=query), folder
+
+
+@cache
+def _web() -> Any:
+    """Return fsspec's file system of the web, but that it sends a query with every request.
+
+    fsspec keeps its instances, so that their connections are not left open.
+    """
+    from fsspec.implementations.http import HTTPFileSystem
+
+    class Web(HTTPFileSystem):  # type: ignore[misc]  # fsspec has no types
+        def __init__(self, *, query: str, **options: object) -> None:
+            super().__init__(**options)
+            self._query = query
+
+        def encode_url(self, url: str) -> Any:
+            address = super().encode_url(url)
+            return type(address)(f"{address}?{self._query}", encoded=True)  # it may be signed
+
+    return Web
 
 
 @contextmanager

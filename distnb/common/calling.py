@@ -28,7 +28,14 @@ __all__ = [
     "without_halo",
 ]
 
-_HERE = threading.local()
+
+class _Here(threading.local):
+    """Whether this thread is an engine's, which calls a function of the user's."""
+
+    engine = False
+
+
+_HERE = _Here()
 
 
 class Elements(NamedTuple):
@@ -267,7 +274,7 @@ def on_engine() -> Iterator[None]:
 
 def check_side() -> None:
     """Raise SessionError if an engine calls a function of the user's."""
-    if getattr(_HERE, "engine", False):
+    if _HERE.engine:
         raise _no_session("none on an engine")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.common.addresses import exists, is_address
+from distnb.common.addresses import exists, is_address, member_of, queried
 from distnb.common.errors import explain
 from distnb.formats.npy import check_dtype
 from distnb.formats.stored import Box, Stored, check_same, module
@@ -50,7 +50,10 @@ def _facts(array: Any) -> tuple[Ints, str, Ints]:
 def _store(path: str) -> Any:
     """Return where chunks are: a folder, a zip file, or an address."""
     if is_address(path):
-        return _zarr().storage.FsspecStore.from_url(path, read_only=True)
+        found, store = queried(path), _zarr().storage.FsspecStore
+        if found is None:
+            return store.from_url(path, read_only=True)
+        return store(found[0], path=found[1], read_only=True)
     return _zarr().storage.ZipStore(path, mode="r") if Path(path).is_file() else path
 
 
@@ -161,5 +164,5 @@ def is_zarr(path: str) -> bool:
     """Tell whether a folder is an array or a group of Zarr."""
     names = ("zarr.json", ".zarray", ".zgroup")
     if is_address(path):
-        return any(exists(f"{path.rstrip('/')}/{name}") for name in names)
+        return any(exists(member_of(path, name)) for name in names)
     return any((Path(path) / name).exists() for name in names)

@@ -1,26 +1,59 @@
-"""``distnb.lib.stride_tricks``: windows that slide over an array."""
+"""``distnb.lib.stride_tricks``: windows that slide over an array, and strides that are given."""
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view as _numpys
 from numpy.typing import ArrayLike
 
+from distnb.client.array.flags import strides_of
+from distnb.client.handle.aliasing import look_at
 from distnb.client.handle.arguments import Axes, Shape
 from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import lengths
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.namespace import stands_for
 from distnb.client.shape.joining import stack
+from distnb.client.shape.viewing import broadcast_to
 from distnb.common.errors import explain
-from distnb.left_out import refusal
+from distnb.geometry.layout import Ints
 
-__all__ = ["sliding_window_view"]
+__all__ = ["as_strided", "sliding_window_view"]
 
-__getattr__ = refusal(__name__)
+
+class Windows(NamedTuple):
+    """The windows along an axis, their elements along a new last one; they are read-only."""
+
+    length: int
+    axis: int
+
+    def near(self, x: np.ndarray) -> np.ndarray:
+        """Return NumPy's view."""
+        return _numpys(x, self.length, self.axis)
+
+    def made(self, x: Array) -> Array:
+        """Return a new array on the engines with what ``x`` has now: a stack of slices.
+
+        They are stacked by the places of elements, or by windows where those are fewer.
+        """
+        length, axis = self
+        n = x.shape[axis] - length + 1
+        before = (slice(None),) * axis
+        if length <= n:
+            return stack([x[(*before, slice(j, j + n))] for j in range(length)], -1)
+        order = [d for d in range(x.ndim) if d != axis] + [axis]
+        return stack([x[(*before, slice(i, i + length))].transpose(order) for i in range(n)], axis)
+
+    def put(self, x: Array, found: Array) -> NoReturn:
+        """Refuse: an element of the array may be in several windows."""
+        raise ValueError("assignment destination is read-only")
+
+    def after(self, before: Any) -> Any:
+        """Return None: it is not one with any other way."""
 
 
 @stands_for(_numpys)
@@ -32,11 +65,12 @@ def sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Array:
-    """Return the windows of an array, as a read-only copy.
+    """Return the windows of an array, as a read-only view.
 
-    It is not a view: an element of a view has one place in it. It is made of slices, so only
-    borders are sent, and lies as the array does; it needs the memory of all windows. To sum or
-    compare neighbours, sum or compare slices instead.
+    Where the notebook has the elements it is NumPy's own view. On engines it is made of slices, so
+    only borders are sent, and lies as the array does; it needs the memory of all windows, and is
+    made again when it is used after the array was written. To sum or compare neighbours, sum or
+    compare slices instead.
 
     Parameters
     ----------
@@ -49,7 +83,7 @@ def sliding_window_view(
     subok : bool
         Changes nothing.
     writeable : bool
-        False: the result is a copy.
+        False: an element may be in several windows.
 
     Returns
     -------
@@ -72,15 +106,20 @@ def sliding_window_view(
     """
     if writeable:
         raise ValueError(
-            explain("writeable", True, "False: the windows are a copy", "write into the array")
+            explain("writeable", True, "False: windows share elements", "write into the array")
         )
     found = asarray(x)
     several = isinstance(window_shape, tuple | list) or np.ndim(window_shape)  # type: ignore[arg-type]
     given: Any = window_shape if several else (window_shape,)
-    lengths = tuple(operator.index(n) for n in given)
-    for length, d in zip(lengths, _axes(lengths, axis, found.ndim), strict=True):
-        found = _slid(found, length, d)
-    found = found if found is not x else found.copy()
+    sizes = tuple(operator.index(n) for n in given)
+    for length, d in zip(sizes, _axes(sizes, axis, found.ndim), strict=True):
+        if length > found.shape[d]:
+            raise ValueError("window shape cannot be larger than input array shape")
+        if length:
+            found = look_at(found, Windows(length, d))
+        else:
+            shape = (*found.shape[:d], found.shape[d] + 1, *found.shape[d + 1 :], 0)
+            found = empty(shape, found.dtype, session=found.session)
     return found.alias(found.dview, writeable=False)
 
 
@@ -97,16 +136,122 @@ def _axes(lengths: tuple[int, ...], axis: Axes, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-def _slid(x: Array, length: int, axis: int) -> Array:
-    """Return the windows along one axis: stacked by their places, or by themselves if fewer."""
-    n = x.shape[axis] - length + 1
-    if n <= 0:
-        raise ValueError("window shape cannot be larger than input array shape")
-    if not length:
-        shape = (*x.shape[:axis], n, *x.shape[axis + 1 :], 0)
-        return empty(shape, x.dtype, session=x.session)
-    before = (slice(None),) * axis
-    if length <= n:
-        return stack([x[(*before, slice(j, j + n))] for j in range(length)], -1)
-    order = [d for d in range(x.ndim) if d != axis] + [axis]
-    return stack([x[(*before, slice(i, i + length))].transpose(order) for i in range(n)], axis)
+def as_strided(
+    x: ArrayLike,
+    shape: Shape | None = None,
+    strides: Shape | None = None,
+    subok: bool = False,
+    writeable: bool = False,
+) -> Array:
+    """Return a read-only view with the given shape and strides, as ``numpy``'s.
+
+    It is made of windows, slices and stretched axes, and so has only elements of the array: what
+    lies outside raises. An axis goes along the axis of the array of which its stride is a multiple,
+    or along all elements of an array in C order. What is sent is what its windows send; see
+    :func:`sliding_window_view`.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    shape : int or tuple of int, optional
+        Of the view; by default the array's.
+    strides : tuple of int, optional
+        Bytes from one element to the next along each axis; by default the array's.
+    subok : bool
+        Changes nothing.
+    writeable : bool
+        False, unlike NumPy's: elements may be there several times.
+
+    Returns
+    -------
+    DistArray
+        A view that cannot be written into.
+
+    Raises
+    ------
+    ValueError
+        If the view would have elements that the array has not, or is to be written into.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.lib.stride_tricks.as_strided(dnb.arange(5), (2, 3), (16, 8)).to_numpy()
+    array([[0, 1, 2],
+           [2, 3, 4]])
+    """
+    if writeable:
+        raise ValueError(
+            explain("writeable", True, "False: elements may be there twice", "write into the array")
+        )
+    found = asarray(x)
+    wanted = found.shape if shape is None else lengths(shape)
+    given: Any = (strides,) if np.ndim(strides or ()) == 0 else strides  # type: ignore[arg-type]
+    steps = strides_of(found) if strides is None else tuple(operator.index(n) for n in given)
+    if len(steps) != len(wanted):
+        raise ValueError(
+            explain("strides", steps, f"as many as the shape {wanted} has lengths", "give one each")
+        )
+    if 0 in wanted:
+        return broadcast_to(empty((), found.dtype, session=found.session), wanted)
+    for seen in (found, *((found.reshape(-1),) if found.flags.c_contiguous else ())):
+        moves = _moves(seen, wanted, steps)
+        if moves is not None:
+            return _moved(seen, wanted, moves)
+    raise ValueError(
+        explain(
+            "shape and strides",
+            f"{wanted} and {steps}",
+            f"what an array of shape {found.shape} and strides {strides_of(found)} has",
+            "index or slice the array",
+        )
+    )
+
+
+class Move(NamedTuple):
+    """An axis of a strided view: along which axis of the array it goes, how far each time."""
+
+    d: int
+    along: int
+    by: int
+
+
+def _moves(x: Array, shape: Ints, strides: Ints) -> list[Move] | None:
+    """Return how the axes go that are not stretched; None if they would leave the array."""
+    steps, left = strides_of(x), [n - 1 for n in x.shape]
+    order = sorted((a for a in range(x.ndim) if steps[a]), key=lambda a: -abs(steps[a]))
+    moves = []
+    for d in sorted(range(len(shape)), key=lambda d: -abs(strides[d])):
+        if shape[d] == 1 or not strides[d]:
+            continue
+        for along in order:
+            by, odd = divmod(strides[d], steps[along])
+            if by > 0 and not odd and by * (shape[d] - 1) <= left[along]:
+                left[along] -= by * (shape[d] - 1)
+                moves.append(Move(d, along, by))
+                break
+        else:
+            return None
+    return moves if min(left, default=0) >= 0 else None
+
+
+def _moved(x: Array, shape: Ints, moves: list[Move]) -> Array:
+    """Return the view whose axes go so: of two along one axis the first goes among windows."""
+    last = {a: a for a in range(x.ndim)}  # the axis that goes along one of the array's as it did
+    goes: dict[int, Move] = {}
+    for k, move in enumerate(moves):
+        rest = sum(m.by * (shape[m.d] - 1) for m in moves[k + 1 :] if m.along == move.along)
+        at = last[move.along]
+        goes[at] = move
+        if rest:
+            x = look_at(x, Windows(rest + 1, at))
+            last[move.along] = x.ndim - 1
+    parts = [slice(1)] * x.ndim
+    for at, (d, _, by) in goes.items():
+        parts[at] = slice(0, by * (shape[d] - 1) + 1, by)
+    x = x[tuple(parts)].squeeze(tuple(a for a in range(x.ndim) if a not in goes))
+    found = [goes[a].d for a in sorted(goes)]
+    x = x.transpose([found.index(d) for d in sorted(found)])
+    given = [slice(None) if d in found else None for d in range(len(shape))]
+    return broadcast_to(x[(*given, ...)], shape)

@@ -15,8 +15,9 @@ alike in these it does not depend on where in an array a value lies (a test hold
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from math import pi, prod
@@ -34,13 +35,14 @@ from distnb.geometry.slices import (
 
 __all__ = [
     "DISTRIBUTIONS",
+    "ONE",
     "TILE",
     "Runs",
     "fill",
+    "fill_all",
+    "fractions",
     "multiply_high",
-    "rows_of",
     "runs_of",
-    "streams_of",
     "tiles",
     "words_of",
 ]
@@ -58,6 +60,8 @@ _WORDS = 4
 #: Words that are found for each one that is asked for, at most: beyond it they are found singly.
 _WASTE = 40
 
+#: A row of first words, or of fractions, and maybe one of second ones.
+Rows = Sequence[np.ndarray] | np.ndarray
 #: Starts of some runs, and their stops (or lengths).
 Batch = tuple[np.ndarray, np.ndarray]
 
@@ -97,22 +101,51 @@ def fill(
     >>> bool((part == whole[[8, 9, 3, 4]]).all())
     True
     """
-    distribution, rows = DISTRIBUTIONS[kind], rows_of(kind, args)
     at = 0
     for index in tiles(index_runs):
         tile = out[at : at + index.size]
         at += index.size
         if tile.size != index.size:
             continue  # the error below
-        if kind == "uniform" and tile.dtype == np.float64 and _is_run(index):
-            _numpys(seed, 0, stream, int(index[0])).random(out=tile)
-            _between(tile, *args)
+        if _is_run(index):
+            _fill_run(kind, seed, stream, args, int(index[0]), tile)
         else:
-            distribution(words_of(index, seed, stream, rows), tile, *args)
+            words = words_of(index, seed, stream, _rows_of(kind, args))
+            DISTRIBUTIONS[kind](_given(kind, words), tile, *args)
     if at != out.size:
         raise ValueError(
             explain("random numbers", f"{at} indices", out.size, "report this as a bug")
         )
+
+
+def fill_all(kind: str, seed: int, stream: int, args: tuple[Any, ...], out: np.ndarray) -> None:
+    """Fill ``out`` as :func:`fill` does, with all numbers of an array: of the indices from 0 on.
+
+    >>> few, whole = np.empty(4), np.empty(9)
+    >>> fill_all("normal", 1, 0, (0.0, 1.0), few)
+    >>> fill("normal", 1, 0, (0.0, 1.0), [(0, 9)], whole)
+    >>> bool((few == whole[:4]).all())
+    True
+    """
+    if out.size <= TILE:
+        _fill_run(kind, seed, stream, args, 0, out)
+        return
+    for at in range(0, out.size, TILE):
+        _fill_run(kind, seed, stream, args, at, out[at : at + TILE])
+
+
+def _fill_run(
+    kind: str, seed: int, stream: int, args: tuple[Any, ...], start: int, out: np.ndarray
+) -> None:
+    """Fill with the numbers of the indices from one on."""
+    if kind == "integers":
+        rows = [_words(seed, r, stream, start, out.size) for r in range(_rows_of(kind, args))]
+    else:
+        first = out if out.dtype.char == "d" else np.empty(out.size)
+        rows = [_numpys(seed, 0, stream, start).random(out=first)]
+        if kind == "normal":
+            rows.append(_numpys(seed, 1, stream, start).random(out.size))
+    DISTRIBUTIONS[kind](rows, out, *args)
 
 
 # Words
@@ -149,19 +182,6 @@ def _is_run(index: np.ndarray) -> bool:
     return ends and bool((index[1:] - index[:-1] == 1).all())
 
 
-def streams_of(width: int, seed: int, first: int, count: int, rows: int) -> np.ndarray:
-    """Return words of the first indices of some streams: rows, streams, indices."""
-    if width < _WORDS:
-        index = np.tile(np.arange(width, dtype=np.uint64), count)
-        streams = np.repeat(np.arange(first, first + count, dtype=np.uint64), width)
-        return _singly(index, seed, streams, rows).reshape(rows, count, width)
-    found = np.empty((rows, count, width), np.uint64)
-    for row in range(rows):
-        for k in range(count):
-            found[row, k] = _words(seed, row, first + k, 0, width)
-    return found
-
-
 _THREADS = threading.local()
 
 
@@ -173,22 +193,35 @@ def _words(seed: int, row: int, stream: int, start: int, n: int) -> np.ndarray:
 
 def _numpys(seed: int, row: int, stream: int, start: int) -> np.random.Generator:
     """Return NumPy's generator, which goes on at an index; each thread has its own."""
-    found: np.random.Generator | None = getattr(_THREADS, "generator", None)
-    if found is None:
-        found = _THREADS.generator = np.random.Generator(np.random.Philox(0))
-    block, over = divmod(start, _WORDS)
-    counter = np.array([block, stream, 0, 0], np.uint64)
-    found.bit_generator.state = {
+    try:
+        generator, bits, state, counter, key = _THREADS.own
+    except AttributeError:
+        generator, bits, state, counter, key = _THREADS.own = _own()
+    counter[0], counter[1] = start // _WORDS, stream
+    key[0], key[1] = seed, row
+    bits.state = state
+    if over := start % _WORDS:
+        bits.random_raw(over, output=False)
+    found: np.random.Generator = generator
+    return found
+
+
+def _own() -> tuple[Any, ...]:
+    """Return a generator, what draws its words, its state to be set, counter and key in it.
+
+    NumPy reads lists of Python's integers in a fraction of the time that it takes for arrays.
+    """
+    generator = np.random.Generator(np.random.Philox(0))
+    counter, key = [0] * _WORDS, [0, 0]
+    state = {
         "bit_generator": "Philox",
-        "state": {"counter": counter, "key": np.array([seed, row], np.uint64)},
-        "buffer": np.zeros(_WORDS, np.uint64),
+        "state": {"counter": counter, "key": key},
+        "buffer": [0] * _WORDS,
         "buffer_pos": _WORDS,  # it is empty
         "has_uint32": 0,
         "uinteger": 0,
     }
-    if over:
-        found.bit_generator.random_raw(over)
-    return found
+    return generator, generator.bit_generator, state, counter, key
 
 
 @lru_cache(maxsize=64)
@@ -224,50 +257,70 @@ def _singly(index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int) -
     return found
 
 
-# Distributions: each may overwrite the words
+# Distributions: each may overwrite its rows
+#
+# Numbers among operands are arrays without axes, and places of results are not named: for a small
+# array NumPy takes half the time then.
 
 
-def _uniform(words: np.ndarray, out: np.ndarray, low: float, high: float) -> None:
+def _given(kind: str, words: Rows) -> Rows:
+    """Return rows of words, or of fractions, as a distribution takes them."""
+    return words if kind == "integers" else fractions(words)
+
+
+def fractions(words: Any) -> Any:
+    """Return the upper 53 bits of words, as fractions in [0, 1)."""
+    return (words >> np.uint64(11)).view(np.int64) * 2.0**-53
+
+
+_ZERO, _MINUS_TWO = np.array(0.0), np.array(-2.0)
+_LEAST, _CIRCLE = np.array(2.0**-53), np.array(2 * pi)
+
+
+def _uniform(rows: Rows, out: np.ndarray, low: float, high: float) -> None:
     """``low + (high - low)*u``, u in [0, 1); as NumPy warns, rounding may give ``high`` itself."""
-    u = _float_target(out)
-    bits = min(53, np.finfo(out.dtype).nmant + 1)  # all that leave u below 1 in the dtype of out
-    _unit(words[0], bits, out=u)
-    _between(u, low, high)
+    u = rows[0]
+    if out.dtype.char != "d":  # as many bits as leave u below 1 in the dtype of out
+        bits = np.finfo(out.dtype).nmant + 1
+        np.floor(np.multiply(u, 2.0**bits, u), u)
+        np.multiply(u, 2.0**-bits, u)
+    if (low, high) != (0, 1):
+        np.multiply(u, high - low, u)
+        np.add(u, low, u)
     _deliver(u, out)
 
 
-def _between(u: np.ndarray, low: float, high: float) -> None:
-    """Bring fractions between two numbers."""
-    if (low, high) != (0, 1):
-        np.multiply(u, high - low, out=u)
-        np.add(u, low, out=u)
-
-
-def _normal(words: np.ndarray, out: np.ndarray, loc: float, scale: float) -> None:
+def _normal(rows: Rows, out: np.ndarray, loc: float, scale: float) -> None:
     """Box and Muller's transform (1958), one number of the pair; it stays within 8.6 scales."""
-    z = _float_target(out)
-    _log_unit(words[0], out=z)
-    np.multiply(z, -2.0, out=z)
-    np.sqrt(z, out=z)
-    angle = words[0].view(np.float64)
-    _unit(words[1], 53, out=angle, times=2 * pi)
-    np.cos(angle, out=angle)
-    np.multiply(z, angle, out=z)
-    np.multiply(z, scale, out=z)
-    np.add(z, loc, out=z)
+    z, angle = rows
+    _log_unit(z)
+    np.multiply(z, _MINUS_TWO, z)
+    np.sqrt(z, z)
+    np.multiply(angle, _CIRCLE, angle)
+    np.cos(angle, angle)
+    np.multiply(z, angle, z)
+    if scale != 1:
+        np.multiply(z, scale, z)
+    np.add(z, loc, z)
     _deliver(z, out)
 
 
-def _exponential(words: np.ndarray, out: np.ndarray, scale: float) -> None:
+def _exponential(rows: Rows, out: np.ndarray, scale: float) -> None:
     """By inversion; no number exceeds 36.8 scales."""
-    x = _float_target(out)
-    _log_unit(words[0], out=x)
-    np.subtract(0.0, x, out=x)  # negation would make -0.0 of log(1)
-    np.multiply(x, scale, out=x)
+    x = rows[0]
+    _log_unit(x)
+    np.subtract(_ZERO, x, x)  # negation would make -0.0 of log(1)
+    np.multiply(x, scale, x)
     _deliver(x, out)
 
 
-def _integers(words: np.ndarray, out: np.ndarray, low: int, high: int) -> None:
+def _log_unit(u: np.ndarray) -> None:
+    """Bring fractions to (0, 1], and find their logarithms."""
+    np.add(u, _LEAST, u)
+    np.log(u, u)
+
+
+def _integers(rows: Rows, out: np.ndarray, low: int, high: int) -> None:
     """Integers in [low, high), ``high - low <= 2**64``, for any integer dtype and bool.
 
     A random fraction of b bits times n = high - low, rounded down (Lemire, "Fast random integer
@@ -279,30 +332,38 @@ def _integers(words: np.ndarray, out: np.ndarray, low: int, high: int) -> None:
     """
     n = int(high) - int(low)
     if n <= 1 << 32:
-        values = _multiply_high(words[0], n)
+        values = _multiply_high(rows[0], _constant(n))
     elif n < 1 << 64:
-        values = multiply_high(words, n)
+        values = multiply_high(rows, n)
     else:
-        values = words[0]
-    np.add(values, int(low) & 0xFFFFFFFFFFFFFFFF, out=values)  # modulo 2**64, as is the cast
+        values = rows[0]
+    if low:  # modulo 2**64, as is the cast
+        np.add(values, _constant(int(low) & _WORD), values)
     np.copyto(out, values, casting="unsafe")
 
 
-def _multiply_high(w: np.ndarray, n: int) -> np.ndarray:
-    """Return ``w * n >> 64`` for ``n <= 2**32``."""
-    low = w & _LOW
-    low *= n
-    low >>= 32
-    high = w >> 32
-    high *= n
-    high += low
-    high >>= 32
-    return high
+@lru_cache(maxsize=256)
+def _constant(n: int) -> np.ndarray:
+    return np.array(n, np.uint64)
 
 
-def multiply_high(words: np.ndarray, n: Any) -> np.ndarray:
+_LOWER, _HALF = _constant(_LOW), _constant(32)
+
+
+def _multiply_high(w: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return ``w * n >> 64`` for ``n <= 2**32``, in place of ``w``."""
+    low = np.bitwise_and(w, _LOWER)
+    np.multiply(low, n, low)
+    np.right_shift(low, _HALF, low)
+    np.right_shift(w, _HALF, w)
+    np.multiply(w, n, w)
+    np.add(w, low, w)
+    return np.right_shift(w, _HALF, w)
+
+
+def multiply_high(words: Rows, n: Any) -> np.ndarray:
     """Return ``(words[0] << 64 | words[1]) * n >> 128``; ``n`` is a number or an array."""
-    n = np.asarray(n, np.uint64)
+    words, n = np.asarray(words), np.asarray(n, np.uint64)
     high = _multiply_high_64(words, n)
     low = words[0] * n
     low += high[1]
@@ -318,44 +379,70 @@ def _multiply_high_64(w: np.ndarray, n: np.ndarray) -> np.ndarray:
     return high * above + (middle >> 32) + (other >> 32)
 
 
-def _unit(w: np.ndarray, bits: int, out: np.ndarray, times: float = 1.0) -> None:
-    """Set ``out`` to the upper bits of each word as a fraction in [0, 1), times a number."""
-    np.right_shift(w, 64 - bits, out=w)
-    np.multiply(w.view(np.int64), times * 2.0**-bits, out=out)  # signed ones convert faster
-
-
-def _log_unit(w: np.ndarray, out: np.ndarray) -> None:
-    """Set ``out`` to the logarithms of fractions of 53 bits in (0, 1]."""
-    np.right_shift(w, 11, out=w)
-    np.add(w, 1, out=w)
-    np.multiply(w.view(np.int64), 2.0**-53, out=out)
-    np.log(out, out=out)
-
-
-def _float_target(out: np.ndarray) -> np.ndarray:
-    """Return where to compute in double precision: ``out`` itself if that is its type."""
-    return out if out.dtype == np.float64 else np.empty(out.size)
-
-
 def _deliver(x: np.ndarray, out: np.ndarray) -> None:
     if x is not out:
         np.copyto(out, x, casting="same_kind")
 
 
-def rows_of(kind: str, args: tuple[Any, ...]) -> int:
+def _rows_of(kind: str, args: tuple[Any, ...]) -> int:
     """Return how many words an index needs."""
     if kind == "integers":
-        return 1 + (int(args[1]) - int(args[0]) > 1 << 32)
+        return 1 + (1 << 32 < int(args[1]) - int(args[0]) < 1 << 64)
     return 1 + (kind == "normal")
 
 
-#: name -> function(words, out, *args) that fills ``out``, a contiguous tile, from the words of its
-#: indices (see :func:`words_of`).
+#: name -> function(rows, out, *args) that fills ``out``, a contiguous tile, from the words of its
+#: indices (see :func:`words_of`), or for all but integers from their :func:`fractions`.
 DISTRIBUTIONS: dict[str, Callable[..., None]] = {
     "uniform": _uniform,
     "normal": _normal,
     "integers": _integers,
     "exponential": _exponential,
+}
+
+
+# One number, as the functions above compute it, step by step
+
+
+def _word(seed: int, row: int, stream: int) -> int:
+    """Return the word of the first index."""
+    found: int = _numpys(seed, row, stream, 0).bit_generator.random_raw()
+    return found
+
+
+def _one_uniform(seed: int, stream: int, low: float, high: float) -> float:
+    u: float = _numpys(seed, 0, stream, 0).random()
+    return u if (low, high) == (0, 1) else u * (high - low) + low
+
+
+def _one_log_unit(seed: int, stream: int) -> float:
+    return float(np.log(_numpys(seed, 0, stream, 0).random() + 2.0**-53))
+
+
+def _one_normal(seed: int, stream: int, loc: float, scale: float) -> float:
+    z = math.sqrt(_one_log_unit(seed, stream) * -2.0)
+    angle = _numpys(seed, 1, stream, 0).random() * (2 * pi)
+    return z * float(np.cos(angle)) * scale + loc
+
+
+def _one_exponential(seed: int, stream: int, scale: float) -> float:
+    return (0.0 - _one_log_unit(seed, stream)) * scale
+
+
+def _one_integer(seed: int, stream: int, low: int, high: int) -> int:
+    n, word = high - low, _word(seed, 0, stream)
+    if n <= 1 << 32:
+        return low + (word * n >> 64)
+    return low + ((word << 64 | _word(seed, 1, stream)) * n >> 128 if n < 1 << 64 else word)
+
+
+#: name -> function(seed, stream, *args) that returns the number of an array without axes as
+#: Python's, the same as :func:`fill_all` gives.
+ONE: dict[str, Callable[..., Any]] = {
+    "uniform": _one_uniform,
+    "normal": _one_normal,
+    "integers": _one_integer,
+    "exponential": _one_exponential,
 }
 
 

@@ -8,19 +8,21 @@ not matter which other indices need another attempt.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from distnb.ops.philox import (
     DISTRIBUTIONS,
+    TILE,
+    fractions,
     multiply_high,
     tiles,
     words_of,
 )
 
-__all__ = ["SAMPLERS", "Draws", "check", "fill"]
+__all__ = ["SAMPLERS", "Draws", "check", "fill", "fill_all"]
 
 #: Streams of a generator come below; attempts and forks are counted above.
 _ATTEMPT, _FORK = 1 << 40, 1 << 56
@@ -89,6 +91,8 @@ def _of(a: Any, which: np.ndarray) -> Any:
 
 def _by_size(draws: Draws, large: np.ndarray | bool, few: Any, many: Any, *args: Any) -> np.ndarray:
     """Return the results of two samplers, for indices with small and with large parameters."""
+    if not np.ndim(large):
+        return np.asarray((many if large else few)(draws, *args), np.float64)
     wide = np.broadcast_to(large, draws.index.shape)
     out = np.empty(draws.index.size)
     for sampler, where in ((few, ~wide), (many, wide)):
@@ -406,7 +410,7 @@ def _scaled(kind: str, draws: Draws, loc: Any, scale: Any) -> np.ndarray:
     """Return the numbers that ``philox`` gives for parameters without axes."""
     out = np.empty(draws.index.size)
     args = (1.0,) if kind == "exponential" else (0.0, 1.0)
-    DISTRIBUTIONS[kind](draws.words(), out, *args)
+    DISTRIBUTIONS[kind](fractions(draws.words()), out, *args)
     return out * scale + loc
 
 
@@ -469,12 +473,20 @@ def fill(
     with np.errstate(all="ignore"):
         for index in tiles(index_runs):
             here = slice(at, at + index.size)
-            found = sampler(
-                Draws(index, seed, stream),
-                *(a[here] if isinstance(a, np.ndarray) else a for a in args),
-            )
+            given = (a[here] if isinstance(a, np.ndarray) else a for a in args)
+            found = sampler(Draws(index, seed, stream), *given)
             np.copyto(out[here], found, casting="unsafe")
             at += index.size
+
+
+def fill_all(kind: str, seed: int, stream: int, args: tuple[float, ...], out: np.ndarray) -> None:
+    """Fill all of an array, as ``philox.fill_all`` does; ``args`` are numbers."""
+    with np.errstate(all="ignore"):
+        for at in range(0, out.size, TILE):
+            tile = out[at : at + TILE]
+            index = np.arange(at, at + tile.size, dtype=np.uint64)
+            found = SAMPLERS[kind](Draws(index, seed, stream), *args)
+            np.copyto(tile, found, casting="unsafe")
 
 
 def check(kind: str, args: tuple[Any, ...]) -> None:
@@ -483,12 +495,23 @@ def check(kind: str, args: tuple[Any, ...]) -> None:
         return  # this one says so itself
     if kind.startswith("scaled"):
         kind, args = "normal", (0.0, args[1])
-    numpys = getattr(np.random.default_rng(0), {"log_gamma": "standard_gamma"}.get(kind, kind))
     arrays = [a for a in args if isinstance(a, np.ndarray)]
     if not arrays:
-        numpys(*args, size=0)
-    elif kind in ("hypergeometric", "triangular"):  # of several parameters together
+        _check_numbers(kind, *args)
+        return
+    numpys = _numpys_method(kind)
+    if kind in ("hypergeometric", "triangular"):  # of several parameters together
         numpys(*args)
     elif all(a.size for a in arrays):
         for end in (np.min, np.max):
             numpys(*(end(a) if isinstance(a, np.ndarray) else a for a in args), size=0)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _check_numbers(kind: str, *args: Any) -> None:
+    """Raise what NumPy raises for numbers, which are found in order once."""
+    _numpys_method(kind)(*args, size=0)
+
+
+def _numpys_method(kind: str) -> Any:
+    return getattr(np.random.default_rng(0), {"log_gamma": "standard_gamma"}.get(kind, kind))

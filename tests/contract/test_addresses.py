@@ -106,6 +106,14 @@ def test_a_server_that_fails_while_it_is_read(session, folder, status, kind):
         x[...].to_numpy()
 
 
+@pytest.mark.parametrize(("file", "name"), [("x.zarr", None), ("g.zarr", "in")])
+def test_what_follows_the_question_mark_is_sent_for_every_chunk(session, folder, file, name):
+    with serving(folder) as (address, asked):
+        same(dnb.open(f"{address}/{file}?sig=a%2Fb", name)[5:40:3, ::-7], X[5:40:3, ::-7])
+    assert asked
+    assert all(path.endswith("?sig=a%2Fb") for command, path, *_ in asked if command == "GET")
+
+
 def test_nothing_tells_who_gets_in(session, folder):
     secret = "open-sesame"
     with serving(folder) as (address, _):

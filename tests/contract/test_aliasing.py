@@ -39,7 +39,21 @@ y = x.ravel(); y.fill(3)
 y = x.ravel(); np.add(y, 1, out=y)
 y = x.ravel(); np.copyto(y, 3.0, where=y > 4)
 y = x.ravel(); np.put(y, [0, 3], [-1, -2])
+x[np.array(1)][0] = 5; x[np.array(1), 1:][0] = 5; y = x[:, np.array(2)]; y[0] = 5
+i = x[0].argmax(); x[i][0] = 7; x[1:, i][0] = 8
+i = np.array(1); x[i] += 3; x[i, 2:] *= 2; x[i] = x[i] + 1
 x.flat[3] = 9
+x.flat[-1] = 9; x.flat[5] += 3
+x.flat[12] = 1
+x.T.flat[4] = 9; x[::2].flat[3] = 8; x[:, 1].flat[2] = 7
+x.reshape(2, 6).flat[7] = 9; x.diagonal().flat[1] = 8
+y = x.T.reshape(3, 4); y[0] = 3; y.flat[2] = 5
+y = x.reshape(2, 2, 3).reshape(-1); y[1:3] = 5; x[0] = y[:4]
+y = x.reshape(12, 1); y[0] = 5; y.reshape(-1)[1] = 4; y.reshape(2, 6)[1] = 3
+y = x.flatten(); y[0] = 5; y = x.T.ravel(); y[0] = 6; y = x.T.flatten(); y[1] = 7
+d = x.diagonal(-1); x[1, 0] = 5; x[2] = d[0]
+x.flags.writeable = False; x.reshape(-1)[0] = 1
+x.flags.writeable = False; x.ravel().flat[0] = 1
 x.squeeze()[0] = 1
 x[None].reshape(-1)[0] = 12
 x.swapaxes(0,1)[0] = 3

@@ -13,7 +13,7 @@ from distnb import testing
 from distnb.client.handle import whole_functions
 from distnb.client.record import creation, index_arrays, operation_cache, ranges
 from distnb.client.record.operation_cache import OperationCache
-from tests.contract.support import agree, numbered, on_engines, same, setting, take
+from tests.contract.support import agree, numbered, on_engines, outcome, same, setting, take
 from tests.tiers import examples
 
 pytestmark = pytest.mark.ways("cutoff")
@@ -465,6 +465,38 @@ def test_indices_that_look_alike(session):
                 for key in (1.0, slice(1.0), (slice(None), 1.0), "x"):
                     with pytest.raises((IndexError, TypeError)):
                         a[key]
+
+
+def test_small_arrays_as_indices_take_what_numpy_takes(session):
+    x = np.arange(24.0).reshape(4, 6)
+    views = {
+        "whole": (x, dnb.array(x)),
+        "turned": (x.T, dnb.array(x).T),
+        "flipped": (x[::-2, 1:], dnb.array(x)[::-2, 1:]),
+        "line": (x[1], dnb.array(x)[1]),
+        "of no axes": (x[1, 2, ...], dnb.array(x)[1, 2, ...]),
+        "empty": (x[:0], dnb.array(x)[:0]),
+        "wide": (np.zeros((2, 50)), dnb.zeros((2, 50))),
+    }
+    keys = [
+        np.array(k) for k in ([0, 1], [[0, -1], [1, 0]], [1.5], [9], [True, False], [], 1, True)
+    ]
+    for name, (a, b) in views.items():
+        for key in (*keys, np.array([], int), a > 3, np.zeros(len(np.atleast_1d(a)), int) == 0):
+            at = dnb.array(key)
+            wanted, refused = outcome(lambda a=a, key=key: a[key])
+            found, error = outcome(lambda b=b, at=at: b[at])
+            assert (refused is None) == (error is None), (name, key, error)
+            if error is not None:
+                assert isinstance(error, type(refused)), (name, key)
+                continue
+            same(found, wanted)
+            if np.ndim(wanted):  # a copy
+                found[...] = -1
+                assert b.layout.base.here
+                assert np.array_equal(b.to_numpy(), a), (name, key)
+    many = np.zeros(100, int)  # what comes is large, and so on engines
+    assert not dnb.zeros((2, 50))[dnb.array(many)].layout.base.here
 
 
 def test_sorting_and_counting_small_arrays(session):

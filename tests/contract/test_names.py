@@ -304,13 +304,13 @@ def test_windows(call):
     )
 
 
-def test_windows_are_a_copy_that_cannot_be_written():
+def test_windows_cannot_be_written():
     x = dnb.array(X[0])
     for length in (1, 2):
         windows = np.lib.stride_tricks.sliding_window_view(x, length)
         with pytest.raises(ValueError, match="read-only"):
             windows[0, 0] = 1.0
-    with pytest.raises(ValueError, match="copy"):
+    with pytest.raises(ValueError, match="share elements"):
         dnb.lib.stride_tricks.sliding_window_view(x, 2, writeable=True)
     assert dnb.lib.stride_tricks.sliding_window_view(x, (), axis=()).writeable is False
     assert x.writeable

@@ -3,8 +3,11 @@
 Each case is an expression in ``xp``, NumPy or distnb, and ``A``, which makes its arrays.
 """
 
+import array
+import collections
 import enum
 import importlib
+import itertools
 import math
 import re
 import warnings
@@ -871,3 +874,133 @@ def test_a_long_range_has_the_dtype_of_its_end(session, dtype):
         found, wanted = dnb.arange(*limits, dtype=dtype).to_numpy(), np.arange(*limits, dtype=dtype)
         assert found.dtype == wanted.dtype, limits
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dist", [None, "block", "cyclic"])
+def test_windows_show_what_is_written_into_the_array(session, dist):
+    a = np.arange(42).reshape(7, 6)
+    x = dnb.array(a, dist=dist)
+    ours, numpys = dnb.lib.stride_tricks, np.lib.stride_tricks
+    pairs = [
+        (ours.sliding_window_view(x, (2, 5)), numpys.sliding_window_view(a, (2, 5))),
+        (ours.sliding_window_view(x[::2], 4, 0), numpys.sliding_window_view(a[::2], 4, 0)),
+        (ours.sliding_window_view(x, (0, 3)), numpys.sliding_window_view(a, (0, 3))),
+        *((ours.as_strided(x, *how), numpys.as_strided(a, *how)) for how in STRIDED),
+        (ours.as_strided(x.T, (3, 2), (16, 48)), numpys.as_strided(a.T, (3, 2), (16, 48))),
+        (
+            ours.as_strided(x[::-1], (5, 3), (-48, -48)),
+            numpys.as_strided(a[::-1], (5, 3), (-48, -48)),
+        ),
+    ]
+    for _ in range(2):
+        for found, wanted in pairs:
+            same(found, wanted)
+            same(found[..., None] * 2, wanted[..., None] * 2)
+        x[1:] += 100
+        a[1:] += 100
+    assert not any(found.writeable for found, _ in pairs)
+
+
+#: Shapes and strides that arrays of 7 x 6 elements of eight bytes have.
+STRIDED = (
+    ((5, 5, 3, 2), (48, 8, 48, 8)),
+    ((11, 4), (8, 8)),
+    ((3, 4, 6), (96, 0, 8)),
+    ((2, 3), (0, 0)),
+    ((), ()),
+    ((2, 0), (8, 8)),
+    ((6,), (56,)),
+    ((10, 6), (32, 8)),
+    ((3, 2, 2), (8, 96, 48)),
+)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [((8,), (48,)), ((2,), (7,)), ((43,), (8,)), ((2,), (-8,)), ((2, 2), (8,))],
+)
+def test_strides_do_not_lead_out_of_an_array(session, shape, strides):
+    with pytest.raises(ValueError, match="strides"):
+        dnb.lib.stride_tricks.as_strided(dnb.zeros((7, 6)), shape, strides)
+
+
+def test_bytes_in_another_order_are_no_view(session):
+    with pytest.raises(TypeError, match="byteswap"):
+        dnb.arange(3).view(">i8")
+    same(dnb.frombuffer(np.arange(3, dtype=">i4").tobytes(), ">i4"), np.arange(3, dtype="i4"))
+
+
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="NumPy knows no such rule"
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("dist", [None, "block"])
+def test_casts_that_keep_values(session, dist):
+    numbers = [1.5, NAN, INF, -1.0, 1e300, 0.1, 300, 2**53 + 1, -0.0, 2**63, 1 + 1j, 1 + 0j, True]
+    for number, kind in itertools.product(numbers, ("i8", "u1", "u8", "f2", "f4", "f8", "D", "?")):
+        a = np.array([1, number])
+        x = dnb.array(a, dist=dist)
+        agree(
+            lambda a=a, kind=kind: a.astype(kind, casting="same_value"),
+            lambda x=x, kind=kind: x.astype(kind, casting="same_value"),
+        )
+
+
+def test_sequences_of_all_kinds_are_operands(session):
+    three = (range(3), collections.deque([1, 2, 3]), array.array("d", [1, 2]), memoryview(b"abc"))
+    for values in three:
+        x, a = dnb.ones(len(values)), np.ones(len(values))
+        same(x + values, a + values)
+        same(values * x, values * a)
+        same(dnb.maximum(values, x), np.maximum(values, a))
+        x -= values
+        a -= values
+        same(x, a)
+    for text in ("abc", b"abc", {1}, None):
+        with pytest.raises(TypeError):
+            dnb.ones(3) + text
+    same(dnb.indices(n for n in (2, 3)), np.indices(n for n in (2, 3)))
+
+
+def test_an_array_is_resized_again_and_again(session):
+    x, a = dnb.array([[0, 1], [2, 3]]), np.array([[0, 1], [2, 3]])
+    for shape in ((3, 1), (1, 1), (2, 2)):
+        x.resize(shape, refcheck=False)
+        a.resize(shape, refcheck=False)
+        same(x, a)
+
+
+def test_enough_axes_are_the_array_itself(session):
+    x = dnb.ones((2, 3))
+    assert dnb.atleast_1d(x) is x
+    assert dnb.atleast_2d(x) is x
+    assert dnb.atleast_3d(x) is not x
+    assert x.squeeze() is x  # so that a shape that is given to the one is the other's
+    assert x[None].squeeze() is not x
+
+
+@pytest.mark.parametrize("key", ["1:, 1:", "...", ":, 0, ::2", "0, 0, 3"])
+def test_a_view_in_another_shape_is_written_after_a_large_array_went_to_engines(session, key):
+    def write(xp, x):
+        view = x.reshape(2, -1)[..., None, :]
+        whole = x.reshape(-1)
+        xp.add(x[1:], x[:-1], out=x[1:])
+        if key == "...":
+            whole[...] = 3  # nothing of it was on the engines before
+        exec(f"view[{key}] = 7", {"view": view})
+        return view
+
+    a = np.arange(210_000.0).reshape(70_000, 3)
+    x = dnb.array(a, dist="block")
+    found, wanted = write(dnb, x), write(np, a)
+    same(x, a)
+    same(found, wanted)
+
+
+def test_seeds_have_any_length(session):
+    for seed in (2**100, [2**70, 3], 0):
+        first, again = dnb.random.default_rng(seed), dnb.random.default_rng(seed)
+        same(first.random(5), again.random(5))
+    with pytest.raises(ValueError, match="from 0 on"):
+        dnb.random.default_rng(-1)
+    assert str(dnb.random.default_rng(1)).startswith("Generator(Philox")

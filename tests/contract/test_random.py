@@ -262,6 +262,24 @@ def test_choice(session):
     assert set(rng.choice([1.5, 2.5], 50).to_numpy()) == {1.5, 2.5}
 
 
+def test_single_choices_are_those_of_arrays(session):
+    """Numbers are drawn in a shorter way: the same ones, of the same types as NumPy's."""
+    chances = [0.1, 0.2, 0.7]
+    for p in (None, chances, dnb.array(chances), dnb.array(chances, dist="block")):
+        for a in (3, [1.5, 2.5, 3.5], dnb.arange(3.0, dist="block"), [[1, 2], [3, 4], [5, 6]]):
+            one, several = (dnb.random.default_rng(1) for _ in range(2))
+            for _ in range(20):
+                x, y = one.choice(a, p=p), several.choice(a, (), p=p)
+                assert np.array_equal(np.asarray(x), np.asarray(y))
+                assert np.asarray(x).dtype == np.asarray(y).dtype
+    kind = int if dnb.config.cutoff else dnb.DistArray
+    assert all(type(dnb.random.default_rng(1).choice(3, p=p)) is kind for p in (None, chances))
+    x = np.arange(4.0).reshape(2, 2)
+    row = dnb.random.default_rng(1).choice(dnb.array(x))
+    row[...] = 9  # a copy
+    assert row.shape == (2,)
+
+
 def test_choice_with_probabilities(session):
     rng = dnb.random.default_rng(2)
     p = np.array([0.1, 0.2, 0.0, 0.3, 0.4])

@@ -1,5 +1,6 @@
 """Who computes, engines or the notebook on the same memory, changes no bit, dtype, layout or alias."""
 
+import functools
 import gc
 import operator
 import threading
@@ -135,7 +136,21 @@ FUNCTIONS = {
     "at": lambda x: written(x, lambda y: np.add.at(y, [1, 0, 1, 1], 0.1)),
     "at values": lambda x: written(x, lambda y: np.subtract.at(y, [1, 0, 1], x[:3] / 3)),
     "array of rows": lambda x: dnb.array([x[0], x[1]]),
+    "fft of a row": lambda x: np.fft.rfft(row(x) * 1.1),
+    "short fft": lambda x: np.fft.ifft(row(x), 3, norm="ortho"),
+    "running sums of a row": lambda x: np.cumsum(row(x)),
+    "running minima": lambda x: np.minimum.accumulate(row(x), axis=-1),
+    "deviation of a row": lambda x: row(x).std(),
+    "mean of what a row comes to": lambda x: (row(x) * 0.1 + 1).mean(),
+    "variance of a column": lambda x: x[..., :2].var(axis=0, ddof=1),
+    "norm of a column": lambda x: np.linalg.norm(x[..., -1]),
+    "outer minimum": lambda x: np.minimum.outer(row(x), row(x)),
+    "last maximum": lambda x: row(x)[::-1].argmax(axis=0),
 }
+
+
+def row(x):
+    return x[1] if x.ndim > 1 else x[1:6]
 
 
 def written(x, write):
@@ -436,3 +451,77 @@ def test_what_is_just_leaving_is_not_done(session, monkeypatch):
     assert found[0] != (True, False)
     monkeypatch.undo()
     same(x, np.ones(9))
+
+
+def at_home(test):
+    """Let arrays of a test live in the notebook."""
+
+    @functools.wraps(test)
+    def run():
+        with setting(cutoff=1 << 16, place="auto"):
+            test()
+
+    return run
+
+
+@at_home
+def test_methods_of_small_arrays_are_numpys():
+    x = np.random.default_rng(5).standard_normal((4, 6))
+    for a in (dnb.array(x), dnb.array(x.ravel())):
+        own = np.asarray(a)
+        for name, args in {
+            "mean": ((0,), (None, "f4"), (0, None, None, True)),
+            "std": ((), (0, None, None, 1)),
+            "var": ((), (-1,)),
+            "argmax": ((), (0,)),
+            "cumsum": ((), (0,), (-1, "f4")),
+            "clip": ((0.1, 0.5), (None, 0.2)),
+            "round": ((), (2,)),
+            "argsort": ((), (0,)),
+            "searchsorted": ((0.3,),) if a.ndim == 1 else (),
+            "repeat": ((2,), (2, 0)),
+            "take": (([1, 0],), ([0], 0)),
+            "dot": ((np.ones(own.shape[-1]),), (2.0,)),
+        }.items():
+            for given in args:
+                found, wanted = getattr(a, name)(*given), getattr(own, name)(*given)
+                assert np.asarray(found).tobytes() == wanted.tobytes(), (name, given)
+                assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), (name, given)
+
+
+@at_home
+def test_results_of_small_functions_are_their_own():
+    a = dnb.arange(6)
+    for found in (a.round(), a.clip(0, 9), a.take(range(6)), a.repeat(1), a.cumsum(), a.dot(1)):
+        found[0] = 99
+        assert a[0] == 0
+    out = dnb.zeros(())
+    assert a.mean(None, None, out) is out
+    assert float(out) == 2.5
+    total = dnb.zeros(6, dtype=int)
+    assert a.cumsum(out=total) is total
+    assert np.add.accumulate(a, out=total) is total
+    assert total.tolist() == [0, 1, 3, 6, 10, 15]
+
+
+@at_home
+def test_small_functions_warn_as_numpy_does():
+    big = dnb.array([1e308, 1e308, 1e308])
+    for run in (lambda: big.cumsum(), lambda: np.add.accumulate(big), lambda: big.mean()):
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            run()
+    with pytest.warns(RuntimeWarning, match="overflow encountered in multiply"):
+        np.multiply.outer(big, big)
+    with pytest.warns(RuntimeWarning, match="rtol or atol"):
+        np.allclose(big, big, atol=np.nan)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        big.mean()
+    both = np.frompyfunc(lambda x, y: x + y, 2, 1)
+    assert list(both.accumulate(dnb.arange(3))) == [0, 1, 3]
+
+
+@at_home
+def test_products_of_long_vectors_are_numpys_numbers():
+    v = dnb.arange(3000.0) / 7
+    own = np.asarray(v)
+    assert np.dot(v, v) == v.dot(v) == np.dot(own, own)

@@ -70,6 +70,14 @@ def test_products_with_vectors_and_columns(session, shape, fmt):
                 same(A.T @ Y, a.T @ y)
 
 
+def test_engines_may_have_nothing_of_a_vector_and_need_nothing(session):
+    a = np.zeros((8, 3))
+    a[0] = 1
+    x = dnb.array(vector((3,)), dist=("engine", 0))
+    for fmt in ("csr", "csc"):
+        same(getattr(sparse, f"{fmt}_array")(a) @ x, a @ vector((3,)))
+
+
 #: What is done to a sparse array ``A``, another one ``B`` of its shape, a dense one ``D``, a row ``r``,
 #: a column ``c``, positions ``i`` and ``j``, and a square one ``Q``.
 EXPRESSIONS = """

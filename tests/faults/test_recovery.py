@@ -245,6 +245,26 @@ def test_engines_that_die_while_they_take_over(doomed, monkeypatch):
 
 
 @pytest.mark.tier("test-all")
+def test_new_engines_that_die_before_they_answer(doomed, monkeypatch):
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+    kind = type(doomed.transport)
+    ranks, left = kind._ranks, [True]
+
+    def dying(self, client, ids):
+        if left:
+            left.clear()
+            for pid in client[ids].apply_sync(os.getpid):
+                os.kill(pid, signal.SIGKILL)
+        return ranks(self, client, ids)
+
+    monkeypatch.setattr(kind, "_ranks", dying)
+    kill(doomed)
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+    assert not left
+
+
+@pytest.mark.tier("test-all")
 def test_ctrl_c_meanwhile(doomed, monkeypatch):
     x = dnb.array(numbers(50, 50))
     doomed.flush()

@@ -14,7 +14,7 @@ from distnb.client.array.showing import _fetch
 from distnb.client.lasting import resizing
 from distnb.client.session.glimpse import Glimpse
 from distnb.client.transport import launch
-from distnb.common.errors import EngineError
+from distnb.common.errors import EngineError, LayoutError
 from distnb.geometry.layout import Block, Irregular
 from tests.failures.support import setting
 from tests.faults.programs import LAYOUTS, Program
@@ -78,6 +78,30 @@ def test_all_arrays_are_as_before(doomed, capsys, sizes):
             found[:6] = arrays_of(found, data)
             assert dnb.ones((50, 50), dist="block").sum().item() == 2500
     assert f"{sizes[-1]} engine" in capsys.readouterr().err
+
+
+@pytest.mark.ways("openmpi")
+def test_sparse_blocks_stay_where_they_are_or_are_refused(doomed):
+    size = doomed.size
+    matrix = dnb.sparse.random_array((90, 70), density=0.2, rng=1, format="csr")
+    blocks = matrix.redistribute(grid=(1, size))
+    twice, triplets, was = 2 * blocks, blocks.tocoo(), matrix.to_scipy()
+    lies, dense = blocks.layout, dnb.ones((40, 40))
+    with pytest.raises(LayoutError, match=rf"in blocks on {size} engines.*redistribute"):
+        doomed.resize(size - 1)
+    assert doomed.size == size
+    assert dense.sum().item() == 1600  # and all is as it was
+    for more in (size + 1, size):
+        doomed.resize(more)
+        assert blocks.layout.nnz == lies.nnz + (0,) * (more - size)
+        assert blocks.layout.boxes[:size] == lies.boxes
+        for x, times in ((blocks, 1), (twice, 2), (triplets, 1)):
+            assert (x.to_scipy() != times * was).nnz == 0
+            np.testing.assert_allclose(x @ np.ones(70), times * (was @ np.ones(70)))
+            np.testing.assert_allclose(x.T @ np.ones(90), times * (was.T @ np.ones(90)))
+    del blocks, twice, triplets, x
+    doomed.resize(size - 1)
+    assert (matrix.to_scipy() != was).nnz == 0
 
 
 def arrays_of(found, data):

@@ -1,5 +1,6 @@
 """Random numbers depend on the seed, the stream and the global index, and are random enough."""
 
+import threading
 from itertools import islice, pairwise, product
 from math import cos, log, pi, prod, sqrt
 from statistics import NormalDist
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 from distnb.geometry.axes import BlockCyclic
 from distnb.geometry.slices import Section, interval
 from distnb.ops import philox as random
-from distnb.ops.ahead import FEW, Ahead
 from distnb.ops.philox import (
     DISTRIBUTIONS,
+    ONE,
     TILE,
     fill,
+    fill_all,
+    fractions,
     runs_of,
-    streams_of,
     words_of,
 )
 from distnb.testing import axis_kinds, indices_of
@@ -111,14 +113,6 @@ def test_words_are_those_of_the_definition(indices, seed, stream):
 def test_words_of_a_run(start, seed, stream, n):
     rows = words_of(np.arange(start, start + n, dtype=np.uint64), seed, stream).tolist()
     assert rows == [[word(start + i, seed, stream, row) for i in range(n)] for row in range(2)]
-
-
-@given(st.integers(1, 9), st.integers(0, ONES), st.integers(0, ONES - 9), st.integers(1, 9))
-def test_words_of_streams(width, seed, first, count):
-    found = streams_of(width, seed, first, count, 2)
-    index = np.arange(width, dtype=np.uint64)
-    for k in range(count):
-        np.testing.assert_array_equal(found[:, k], words_of(index, seed, first + k))
 
 
 # One number for each index, however they are computed
@@ -289,7 +283,8 @@ def test_runs_that_do_not_fit_are_an_error(runs):
 def extreme(word, kind, args, dtype):
     """Return the number that a distribution makes of four times one word of 64 bits."""
     out = np.empty(1, dtype)
-    DISTRIBUTIONS[kind](np.full((2, 1), word, np.uint64), out, *args)
+    words = np.full((2, 1), word, np.uint64)
+    DISTRIBUTIONS[kind](words if kind == "integers" else fractions(words), out, *args)
     return out[0]
 
 
@@ -466,22 +461,19 @@ def test_the_two_rows_of_words_are_not_correlated():
     assert correlation(a, b) < SIGMAS
 
 
-# Words ahead
+# All of an array, and one number
 
 
 @all_cases
-def test_small_arrays_drawn_ahead_are_those_of_their_streams(kind, args, dtype):
-    ahead = Ahead()
-    sizes = [1, 1, 1, 3, 1, 50, 1, 1, FEW, FEW, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1]
-    streams = [*range(12), 3, 4, 12, 13, 14, 15, 2**40 + 5, 14]  # set back, ahead, and on
-    for stream, n in zip(streams, sizes, strict=True):
+def test_whole_arrays_are_those_of_their_indices(kind, args, dtype):
+    for stream, n in enumerate((1, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3)):
         out = np.empty(n, dtype)
-        ahead.fill(kind, 7, stream, args, out)
-        assert (out == numbers(n, kind, args, dtype, stream=stream)).all(), (stream, n)
-    assert not (numbers(4, seed=8) == numbers(4)).any()
-    out = np.empty(4)
-    ahead.fill("uniform", 8, 14, (0.0, 1.0), out)  # another seed
-    assert (out == numbers(4, seed=8, stream=14)).all()
+        fill_all(kind, 7, stream, args, out)
+        index = [(i, i + 1) for i in range(0, n, 2)]  # each by itself
+        alone = np.empty(len(index), dtype)
+        fill(kind, 7, stream, args, index, alone)
+        assert (out == numbers(n, kind, args, dtype, stream=stream)).all(), n
+        assert (out[::2] == alone).all(), n
 
 
 @pytest.mark.parametrize(
@@ -489,8 +481,23 @@ def test_small_arrays_drawn_ahead_are_those_of_their_streams(kind, args, dtype):
     [case for case in CASES if case[2] == "f8" or case[0] == "integers"],
 )
 def test_single_numbers_are_the_elements_of_arrays(kind, args, dtype):
-    ahead, made = Ahead(), np.dtype(dtype).type
-    for stream in range(300):
-        one = ahead.one(kind, 7, stream, args, made)
+    for stream in (*range(300), 2**40 + 5):
+        one = ONE[kind](7, stream, *args)
         assert one == numbers(1, kind, args, dtype, stream=stream)[0]
-        assert type(one) is made
+        assert type(one) is (int if kind == "integers" else float)
+
+
+def test_generators_of_threads_do_not_meet():
+    """A draw sets NumPy's generator, and then asks it: each thread has one of its own."""
+    found = {}
+
+    def draw(seed):
+        found[seed] = [ONE["normal"](seed, stream, 0.0, 1.0) for stream in range(2000)]
+
+    threads = [threading.Thread(target=draw, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for seed in range(4):
+        assert found[seed] == [ONE["normal"](seed, stream, 0.0, 1.0) for stream in range(2000)]

@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.aliasing import look_at
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied, in_layout
+from distnb.client.handle.small_steps import like
 from distnb.client.record.operations import assign, elementwise
+from distnb.client.record.placement import stay
 from distnb.client.shape.reshaping import adopted
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular
 from distnb.geometry.layout import Ints, Layout, default_layout
 
-__all__ = ["part_of_complex", "set_imag", "set_real", "view_as"]
+__all__ = ["cast", "part_of_complex", "set_imag", "set_real", "view_as"]
 
 
 class Part(NamedTuple):
@@ -143,4 +145,36 @@ def view_as(x: Array, dtype: DTypeLike | type | None, kind: type | None) -> Any:
         raise TypeError(explain("view", kind, "ndarray, the class of all arrays", "leave it out"))
     if dtype is None or np.dtype(dtype) == x.dtype:
         return x.alias(x.dview)
+    if not np.dtype(dtype).isnative:  # engines' arrays have no other; its numbers would be wrong
+        raise TypeError(
+            explain("dtype of a view", dtype, "the byte order of this machine", "byteswap() a view")
+        )
     return look_at(x, Bytes(numeric(dtype)))
+
+
+def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:
+    """Return a copy with another dtype, or the array itself where it has it and may be taken."""
+    to = numeric(dtype)
+    same = casting == "same_value"  # NumPy's rule of values, which it knows from version 2.4 on
+    if not np.can_cast(x.dtype, to, "unsafe" if same else casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast array data from {x.dtype!r} to {to!r} according to the rule {casting!r}"
+        )
+    if not copy and to == x.dtype:
+        return x
+    found = None if same else like(x, np.ndarray.astype, to)
+    if found is None:
+        found = copied(x, to, stay(x, to))
+    if same and to.kind != "b" and not _same_values(x, found):
+        raise ValueError(f"could not cast 'same_value' {x.dtype.name} to {to.name}")
+    return found
+
+
+def _same_values(x: Any, found: Any) -> bool:
+    """Tell whether elements are what they were before they were cast."""
+    same = found.astype(x.dtype) == x
+    if {found.dtype.kind, x.dtype.kind} == {"i", "u"}:
+        same = same & ((found < 0) == (x < 0))  # there and back, -1 is -1 by way of 2**64 - 1
+    elif x.dtype.kind in "fc":
+        same = same | ((found != found) & (x != x))  # noqa: PLR0124 - only nan is not itself
+    return bool(same.all())

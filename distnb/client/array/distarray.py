@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array import showing
-from distnb.client.array.aspects import part_of_complex, set_imag, set_real, view_as
+from distnb.client.array.aspects import cast, part_of_complex, set_imag, set_real, view_as
 from distnb.client.array.facts import Uncut
 from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
@@ -37,7 +37,7 @@ from distnb.client.handle.arguments import (
     Subscript,
     order_of,
 )
-from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import (
     check_levels,
@@ -48,7 +48,16 @@ from distnb.client.handle.indexing import (
     reduced_axes,
     several,
 )
-from distnb.client.handle.small_steps import indexed, like, product, quick_call, store, turned
+from distnb.client.handle.small_steps import (
+    indexed,
+    like,
+    picked,
+    product,
+    quick_call,
+    store,
+    turned,
+)
+from distnb.client.handle.whole_functions import in_reach
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_
@@ -63,7 +72,12 @@ from distnb.client.math.scans import (
 )
 from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
-from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
+from distnb.client.record.advanced_indexing import (
+    get_advanced,
+    has_array,
+    is_advanced,
+    put_advanced,
+)
 from distnb.client.record.as_arrays import from_pickle
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
@@ -83,8 +97,9 @@ from distnb.client.select.placing import at, put
 from distnb.client.select.searching import searchsorted
 from distnb.client.select.sorting import sort_into
 from distnb.client.select.taking import choose, compress, nonzero, take
+from distnb.client.shape.flat import Flat
 from distnb.client.shape.repeating import repeat
-from distnb.client.shape.reshaping import Flat, flatten, ravel, reshape, set_shape, set_size
+from distnb.client.shape.reshaping import flatten, ravel, reshape, set_shape, set_size
 from distnb.client.shape.splits import Splits
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain
@@ -399,14 +414,18 @@ class DistArray(Array):
 
     def __getitem__(self, key: Subscript) -> DistArray:
         taken = indexed(self, key)
+        if taken is None and type(key) is DistArray:
+            taken = picked(self, key)
         if taken is not None:
             return taken
         if is_advanced(key):
             return get_advanced(self, key)
         view, is_element = index_view(self._view or self.dview, key)
         found = self.alias(view)
-        # As in NumPy, an index of all axes takes the element's value of now, not a view.
-        return element(found) if is_element else found
+        # As in NumPy, an index of all axes takes the element's value of now, not a view,
+        if is_element:
+            return element(found)
+        return found.copy() if has_array(key) else found  # and one with an array a copy
 
     def __delitem__(self, key: Subscript) -> None:
         raise ValueError("cannot delete array elements")
@@ -480,7 +499,7 @@ class DistArray(Array):
         view = self.dview
         for d in sorted(axes, reverse=True):
             view = view.fix(d, 0)
-        return self.alias(view)
+        return self.alias(view) if axes else self  # as NumPy's
 
     # -- copies ------------------------------------------------------------------------------
 
@@ -509,7 +528,8 @@ class DistArray(Array):
         order : {'C', 'F', 'A', 'K'}, optional
             As in NumPy. Elements lie as the layout says, whatever the order.
         casting : str
-            How elements may be cast, as in NumPy.
+            How elements may be cast, as in NumPy, ``'same_value'`` included: it waits until
+            the engines have compared them.
         subok : bool, optional
             As in NumPy; the result is a DistArray in any case.
         copy : bool
@@ -528,16 +548,7 @@ class DistArray(Array):
         array([ 1, -1])
         """
         order_of(order)
-        to = numeric(dtype)
-        if not np.can_cast(self.dtype, to, casting):  # type: ignore[arg-type]
-            raise TypeError(
-                f"Cannot cast array data from {self.dtype!r} to {to!r} according to the rule "
-                f"{casting!r}"
-            )
-        if not copy and to == self.dtype:
-            return self
-        found = like(self, np.ndarray.astype, to)
-        return copied(self, to, stay(self, to)) if found is None else found
+        return cast(self, dtype, casting, copy)
 
     def redistribute(self, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Return a new array with the same elements in another layout.
@@ -883,18 +894,21 @@ class DistArray(Array):
         """Tell whether all elements are true; see :func:`distnb.all`."""
         return reduce("all", self, axis, None, out, keepdims, np._NoValue, where)
 
+    @in_reach(np.ndarray.argmin, "exact")
     def argmin(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
     ) -> DistArray:
         """Return where the first minimum is; see :func:`distnb.argmin`."""
         return reduce("argmin", self, axis, None, out, keepdims)
 
+    @in_reach(np.ndarray.argmax, "exact")
     def argmax(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
     ) -> DistArray:
         """Return where the first maximum is; see :func:`distnb.argmax`."""
         return reduce("argmax", self, axis, None, out, keepdims)
 
+    @in_reach(np.ndarray.mean, "home")
     def mean(
         self,
         axis: Axes = None,
@@ -906,6 +920,7 @@ class DistArray(Array):
         """Return the arithmetic mean over ``axis``; see :func:`distnb.mean`."""
         return mean(self, axis, dtype, out, keepdims, where=where)
 
+    @in_reach(np.ndarray.var, "home")
     def var(
         self,
         axis: Axes = None,
@@ -918,6 +933,7 @@ class DistArray(Array):
         """Return the variance over ``axis``; see :func:`distnb.var`."""
         return var(self, axis, dtype, out, ddof, keepdims, where=where)
 
+    @in_reach(np.ndarray.std, "home")
     def std(
         self,
         axis: Axes = None,
@@ -930,10 +946,12 @@ class DistArray(Array):
         """Return the standard deviation over ``axis``; see :func:`distnb.std`."""
         return std(self, axis, dtype, out, ddof, keepdims, where=where)
 
+    @in_reach(np.ndarray.round, "exact")
     def round(self, decimals: int = 0, out: Array | None = None) -> DistArray:
         """Round to a number of decimals; see :func:`distnb.round`."""
         return round_(self, decimals, out)
 
+    @in_reach(np.ndarray.clip, "exact")
     def clip(
         self,
         min: ArrayLike | None = None,
@@ -1062,6 +1080,7 @@ class DistArray(Array):
     def shape(self, shape: Shape) -> None:
         set_shape(self, shape)
 
+    @in_reach(np.ndarray.take, "exact")
     def take(
         self,
         indices: ArrayLike,
@@ -1076,6 +1095,7 @@ class DistArray(Array):
         """Assign to elements at C-order positions; see :func:`distnb.put`."""
         put(self, indices, values, mode)
 
+    @in_reach(np.ndarray.nonzero, "exact")
     def nonzero(self) -> tuple[DistArray, ...]:
         """Return where elements are not zero; see :func:`distnb.nonzero`."""
         return nonzero(self)
@@ -1097,6 +1117,7 @@ class DistArray(Array):
         """Return diagonals; see :func:`distnb.diagonal`."""
         return diagonal(self, offset, axis1, axis2)
 
+    @in_reach(np.ndarray.trace, "sums")
     def trace(
         self,
         offset: int = 0,
@@ -1108,10 +1129,12 @@ class DistArray(Array):
         """Return the sums of diagonals; see :func:`distnb.trace`."""
         return trace(self, offset, axis1, axis2, dtype, out)
 
+    @in_reach(np.ndarray.repeat, "grows")
     def repeat(self, repeats: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
         """Return elements, each several times; see :func:`distnb.repeat`."""
         return repeat(self, repeats, axis)
 
+    @in_reach(np.ndarray.cumsum, "sums")
     def cumsum(
         self,
         axis: SupportsIndex | None = None,
@@ -1121,6 +1144,7 @@ class DistArray(Array):
         """Return running sums; see :func:`distnb.cumsum`."""
         return cumsum(self, axis, dtype, out)
 
+    @in_reach(np.ndarray.cumprod, "sums")
     def cumprod(
         self,
         axis: SupportsIndex | None = None,
@@ -1139,6 +1163,8 @@ class DistArray(Array):
         stable: bool | None = None,
     ) -> DistArray:
         """Return the positions of the elements in sorted order; see :func:`distnb.argsort`."""
+        if kind is order is stable is None:
+            return argsort(self, axis)
         return argsort(self, axis, kind, order, stable=stable)
 
     def argpartition(
@@ -1184,12 +1210,14 @@ class DistArray(Array):
             raise ValueError("partition array is read-only")
         self[...] = partition(self, kth, one_axis(axis, self.ndim), kind, order)
 
+    @in_reach(np.ndarray.searchsorted, "exact")
     def searchsorted(
         self, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
     ) -> DistArray:
         """Find where elements belong in the sorted array; see :func:`distnb.searchsorted`."""
         return searchsorted(self, v, side, sorter)
 
+    @in_reach(np.ndarray.dot, "wide")
     def dot(self, b: ArrayLike, out: Array | None = None) -> DistArray:
         """Return the product with another array; see :func:`distnb.dot`."""
         return dot(self, b, out)

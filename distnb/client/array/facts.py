@@ -53,7 +53,7 @@ def shape(a: ArrayLike) -> Ints:
     ...     dnb.shape(dnb.zeros((3, 4)))
     (3, 4)
     """
-    return np.shape(_hollow(a))
+    return a.shape if isinstance(a, Array) else np.shape(a)
 
 
 @stands_for(np.ndim)
@@ -79,7 +79,7 @@ def ndim(a: ArrayLike) -> int:
     ...     dnb.ndim(dnb.zeros((3, 4)))
     2
     """
-    return np.ndim(_hollow(a))
+    return a.ndim if isinstance(a, Array) else np.ndim(a)
 
 
 @stands_for(np.size)

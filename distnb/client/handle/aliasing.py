@@ -24,7 +24,17 @@ from distnb.client.session.bases import Base
 from distnb.geometry.layout import Ints, in_notebook
 from distnb.geometry.views import View
 
-__all__ = ["Family", "Look", "Way", "are_related", "is_alone", "look_at", "outline"]
+__all__ = [
+    "Family",
+    "Look",
+    "Way",
+    "are_related",
+    "at_hand",
+    "beside",
+    "is_alone",
+    "look_at",
+    "outline",
+]
 
 
 class Way(Protocol):
@@ -52,6 +62,10 @@ def look_at(x: Array, way: Way) -> Any:
 
     What is written into either is seen in both.
     """
+    near = at_hand(x)
+    if near is not None:
+        shown = way.near(near)
+        return None if shown is None else beside(x, shown)
     if x.near is None:
         admitted(x.session, (x,), x.nbytes)
     known = outline(x)
@@ -68,14 +82,32 @@ def look_at(x: Array, way: Way) -> Any:
         return found
     if near is not known:
         shown = cast("np.ndarray", way.near(near))
-    if x.at_home:
-        base = Base.reached(x.session, shown, in_notebook(shown.ndim))
-        base.join(x.dbase)
-    else:
-        base = Base.reached(
-            x.session, shown, promise(x.session, _made, (way, part(x)), {}, shown, 0)
-        )
-        _relate(x, way, base)
+    base = Base.reached(x.session, shown, promise(x.session, _made, (way, part(x)), {}, shown, 0))
+    _relate(x, way, base)
+    return _of_all(x, base, shown)
+
+
+def at_hand(x: Any) -> np.ndarray | None:
+    """Return the elements of an array at home, whose views NumPy knows; None of all others."""
+    if type(x) is not Array.made:
+        return None
+    if x._near is not None and x._whole is None:
+        if x.promise is not None:
+            return None
+    elif x._base.host is None or x._base.look is not None:
+        return None
+    found: np.ndarray | None = x.near
+    return found
+
+
+def beside(x: Any, shown: np.ndarray) -> Any:
+    """Return the array of a view that NumPy took of what is :func:`at_hand`."""
+    base = Base.reached(x.session, shown, in_notebook(shown.ndim))
+    base.join(x.dbase)
+    return _of_all(x, base, shown)
+
+
+def _of_all(x: Array, base: Base, shown: np.ndarray) -> Any:
     found = Array.made(base, View.whole(shown.shape), x.writeable and shown.flags.writeable)
     found._near = found._whole = shown
     return found

@@ -192,7 +192,10 @@ def _written(o: Array, mask: Array | None) -> Operand:
     recent = not base.lost and base.since > base.session.batches
     if not recent and whole:
         base.since = base.session.batches + 1
-        if base.lost:
+        new = not base.heard_of  # a look that left before engines had to do with it
+        if new:
+            base.move(base.layout)
+        if new or base.lost:
             base.renew()
             return Operand(base.handle, o.dview)
     return o.operand

@@ -110,7 +110,7 @@ def _found(known: Sequence[tuple[Any, Ints, Any]], shape: Ints, size: int) -> La
         view = view_of(seen, base)
         stretched = view if view.shape == shape else view.broadcast(shape)
         views.append((prod(view.shape), Placed(base, layout, stretched)))
-    return table.elementwise_layout(tuple(views), shape, size)
+    return table.kept_layout(tuple(views), shape, size)
 
 
 def reduced(x: Array, axis: Axes) -> Layout | Promised | None:

@@ -35,6 +35,7 @@ __all__ = [
     "like",
     "made_of",
     "of_scalars",
+    "picked",
     "product",
     "quick",
     "quick_call",
@@ -273,6 +274,24 @@ def indexed(x: Array, key: Subscript) -> Any:
     except IndexError:
         return None  # the long way says what is wrong
     return _view(x, taken, key) if type(taken) is np.ndarray else taken
+
+
+def picked(x: Array, key: Array) -> Any:
+    """Return ``x[key]`` with an array for an index, both small and at home; None in other cases."""
+    near, index = x.near, key.near
+    if near is None or index is None or x.session is not key.session:
+        return None
+    if not (x.at_home and key.at_home and index.ndim and near.size and index.size):
+        return None
+    if not near.ndim or index.size * (near.nbytes // len(near)) > QUICK:
+        return None
+    try:
+        found = near[index]
+    except IndexError:
+        return None  # the long way says what is wrong
+    if not fits(found.nbytes):
+        return None
+    return fresh(x.session, found if found.flags.c_contiguous else found.copy(), None)
 
 
 def turned(x: Array, axes: Ints) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -37,10 +37,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Types of arguments that are handed on; with what is none of these the long way deals.
 _PLAIN = SCALARS | {type(None), str, slice, range, type, type(np.dtype("d")), type(Ellipsis)}
+_PLAIN |= {np.ufunc}
 #: Options that NumPy does not have, or that it must not write into.
 _OURS = frozenset(("out", "dist", "grid", "session", "device"))
-#: What may ask for lengths.
-_LENGTHS = frozenset((int, tuple, list))
 #: Options of what makes arrays that are the same to NumPy and here.
 _SAME = frozenset(
     ("dtype", "num", "endpoint", "base", "retstep", "N", "M", "k", "start", "stop", "d")
@@ -138,26 +137,57 @@ def _step(
         options = {k: v for k, v in options.items() if k not in _OURS}
     try:
         nears = [x if type(x) in _PLAIN else _near(x, arrays, kind) for x in args]
-        named = {k: _near(x, arrays, kind) for k, x in options.items()} if options else options
+        named = options and _named(options, arrays, kind)
     except _RefusedError:
         return None
-    if not arrays:
-        return None
-    home = _all_at_home(arrays)
-    if home is None or not _allowed(kind, arrays, home, args, options):
+    home = _home(kind, arrays, args, options) if arrays else None
+    if home is None:
         return None
     try:
         found = in_context().run(numpys, *nears, **named)
     except BaseException as error:
         return left(error)
-    good = type(found) in SCALARS  # these and plain arrays are most of what comes
-    good = good or (type(found) is np.ndarray and found.base is None and found.dtype in STORABLE)
+    plain = type(found) is np.ndarray and found.base is None and found.dtype in STORABLE
+    good = plain or type(found) in SCALARS  # these are most of what comes
     if not good and (not _is_result(found) or _shows(found, [*nears, *named.values()])):
         return None
     if FLAGS:
         tell(numpys.__name__)
+    if good and not plain:
+        return found
+    if plain and home and found.nbytes <= config.cutoff and (found.ndim < 2 or _in_c(found)):
+        return fresh(arrays[0].session, found, None)
     promised = None if home else functools.partial(_promised, function, args, options)
     return _results(arrays[0].session, found, promised)
+
+
+def _named(options: dict[str, Any], arrays: list[Any], kind: Kind) -> dict[str, Any]:
+    """Return options as NumPy gets them; add the arrays in them to a list."""
+    for x in options.values():
+        if type(x) not in _PLAIN:
+            return {k: _near(x, arrays, kind) for k, x in options.items()}
+    return options
+
+
+def _in_c(found: np.ndarray) -> bool:
+    """Tell whether an ndarray is in C order."""
+    return found.flags.c_contiguous
+
+
+def _home(
+    kind: Kind, arrays: Sequence[Any], args: tuple[Any, ...], options: dict[str, Any]
+) -> bool | None:
+    """Tell whether arrays that the notebook is to do a step on live there; None: it is not to."""
+    session, home, nbytes = arrays[0].session, True, 0
+    for x in arrays:
+        if x.session is not session:
+            return None
+        if (x.promise is not None) if x._whole is None else (x._base.host is None):
+            home = False
+        nbytes += x._near.nbytes
+    if session.closed or not _allowed(kind, arrays, home, nbytes, args, options):
+        return None
+    return home
 
 
 def put_in_reach(x: Array, key: Subscript, value: ArrayLike) -> bool:
@@ -177,8 +207,7 @@ def written_in_reach(
         nears = [_near(y, arrays, kind) for y in (x, *args)]
     except _RefusedError:
         return False
-    home = _all_at_home(arrays)
-    if not x.writeable or home is None or not _allowed(kind, arrays, home, (x, args[0]), {}):
+    if not x.writeable or _home(kind, arrays, (x, args[0]), {}) is None:
         return False
     x.dbase.about_to_be_written()
     try:
@@ -220,26 +249,17 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
     raise _RefusedError
 
 
-def _all_at_home(arrays: Sequence[Any]) -> bool | None:
-    """Tell whether all arrays live in the notebook; None if they are not of one open session."""
-    session, home = arrays[0].session, True
-    for x in arrays:
-        if x.session is not session:
-            return None
-        if (x.promise is not None) if x._whole is None else (x._base.host is None):
-            home = False
-    return None if session.closed else home
-
-
 def _allowed(
-    kind: Kind, arrays: Sequence[Any], home: bool, args: tuple[Any, ...], options: dict[str, Any]
+    kind: Kind,
+    arrays: Sequence[Any],
+    home: bool,
+    nbytes: int,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
 ) -> bool:
     """Tell whether the notebook is to do a step on arrays in reach."""
     if not home and (config.place == "engines" or kind in ("home", "wide")):
         return False
-    nbytes = 0
-    for x in arrays:
-        nbytes += x._near.nbytes
     if nbytes > QUICK:
         return kind == "picks" and _picked(*args) <= QUICK
     if kind in ("exact", "picks"):
@@ -248,11 +268,9 @@ def _allowed(
         return home or not any(x.dtype.kind in "fc" for x in arrays)
     if kind == "grows":
         return 8 * _factor(args) <= QUICK
-    if kind == "wide" and 16 * _most(arrays) > QUICK < 16 * _widest(arrays):
+    if kind == "wide" and 16 * _most(arrays) > QUICK < 16 * _widest(arrays, len(args)):
         return False
-    if len(args) == 1 and not options:
-        return True
-    return 16 * max(_asked(args), _asked([*options.values()])) <= QUICK
+    return 16 * _asked((*args, *options.values()) if options else args) <= QUICK
 
 
 def _most(arrays: Sequence[Any]) -> int:
@@ -263,24 +281,27 @@ def _most(arrays: Sequence[Any]) -> int:
     return found if len(arrays) > 1 else found * found
 
 
-def _widest(arrays: Sequence[Any]) -> int:
-    """Return how many elements a matrix cannot exceed that has axes of its operands."""
+def _widest(arrays: Sequence[Any], given: int) -> int:
+    """Return how many elements a matrix cannot exceed that has axes of its operands.
+
+    ``given`` are all arguments: two vectors alone have a number for their product.
+    """
     found = 1
+    if given == len(arrays) and all(x.ndim < 2 for x in arrays):
+        return 4
     for x in arrays:
         found *= max(x.shape, default=1)
     return found if len(arrays) > 1 else found * found
 
 
-def _asked(x: object) -> int:
+def _asked(given: Iterable[object]) -> int:
     """Return the largest length, or the product of several, that arguments may ask for."""
-    if type(x) is int:
-        return abs(x)
-    if type(x) is not tuple and type(x) is not list:
-        return 0
     found = 1
-    for item in x:
-        if type(item) in _LENGTHS:
-            found *= max(_asked(item), 1)
+    for x in given:
+        if type(x) is int:
+            found *= abs(x) or 1
+        elif type(x) in (tuple, list):
+            found *= _asked(x)  # type: ignore[arg-type]
     return found
 
 

@@ -32,8 +32,9 @@ __all__ = ["CARRIED", "Cut", "Lay", "resize"]
 Lay = Callable[[Base, Layout], None]
 #: Cuts something for so many engines.
 Cut = Callable[[int, Lay], None]
-#: What has cuts of its own: its class -> what returns how one of it is cut; asks engines.
-CARRIED: dict[type[Any], Callable[[Any], Cut]] = {}
+#: What has cuts of its own: its class -> what returns how one of it is cut for so many; it asks
+#: engines.
+CARRIED: dict[type[Any], Callable[[Any, int], Cut]] = {}
 
 #: What goes on whatever the engines are; the rest of what a session knows is made again.
 _STAYS = (Names, Followers, OperationCache, Saved, Spilling)
@@ -54,7 +55,7 @@ def resize(session: Session, engines: int) -> None:
         if not kept:
             session.recovery.prepare(wanted=True)
         try:
-            made.prepare()
+            made.prepare(size)
         except BaseException:
             session.connection.keeps = kept  # else it would be known of some arrays only
             raise
@@ -122,11 +123,11 @@ class _Resized:
         self._wanted: dict[int, tuple[Base, Layout]] = {}
         self._cuts: list[Cut] = []
 
-    def prepare(self) -> None:
+    def prepare(self, engines: int) -> None:
         """Let all lie in the shared segment, in C order; wait for the engines."""
         session = self.session
         for kind, carry in CARRIED.items():
-            self._cuts += [carry(x) for x in _there(kind) if x.session is session]
+            self._cuts += [carry(x, engines) for x in _there(kind) if x.session is session]
         for base in _bases(session):
             base.kept = None
         session.flush()

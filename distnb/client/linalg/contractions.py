@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.aliasing import look_at
+from distnb.client.handle.aliasing import at_hand, beside, look_at
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
 from distnb.client.handle.host_arrays import all_here, fits, watched
@@ -302,6 +302,12 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     ...     dnb.diagonal(dnb.array([[1, 2], [3, 4]], dist="block")).to_numpy()
     array([1, 4])
     """
+    near = at_hand(a)
+    if near is not None and type(offset) is type(axis1) is type(axis2) is int:
+        try:
+            return beside(a, near.diagonal(offset, axis1, axis2))
+        except ValueError:
+            pass  # it is told below what is wrong
     (x,) = operands(a)
     if x.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")

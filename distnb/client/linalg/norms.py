@@ -23,7 +23,7 @@ from distnb.common.errors import explain
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 
-@stands_for(np.linalg.norm)
+@stands_for(np.linalg.norm, small="home")
 def norm(
     x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
 ) -> Array:
@@ -159,11 +159,11 @@ def _axes(axis: Any, ndim: int) -> tuple[Any, ...]:
 
 def _vector(a: Array, ord: float | str | None, axes: tuple[int, ...], keepdims: bool) -> Array:
     options: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
-    size = elementwise("absolute", a)
     if ord is None or ord in (2, "f", "fro"):
         _no_words(ord)
         squares = (a.conj() * a).real if a.dtype.kind == "c" else a * a
         return elementwise("sqrt", squares.sum(**options))
+    size = elementwise("absolute", a)
     if ord == np.inf:
         return size.max(initial=0, **options)
     if ord == -np.inf:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from math import prod as product_of
 from typing import Any, cast
 
 import numpy as np
@@ -289,7 +291,7 @@ def all_(
     return reduce("all", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
-@stands_for(np.argmin, small="home")
+@stands_for(np.argmin, small="exact")
 def argmin(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
@@ -324,7 +326,7 @@ def argmin(
     return reduce("argmin", asarray(a), axis, None, out, keepdims)
 
 
-@stands_for(np.argmax, small="home")
+@stands_for(np.argmax, small="exact")
 def argmax(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
@@ -367,7 +369,7 @@ amin, amax = min_, max_
 def _count(x: Array, axes: tuple[int, ...], where: ArrayLike | NoValue, keepdims: bool) -> Any:
     """Return how many elements each result is of."""
     if where is True or where is np._NoValue:
-        return int(np.prod([x.shape[d] for d in axes], dtype=np.int64))
+        return product_of([x.shape[d] for d in axes])
     mask = broadcast(asarray(cast(ArrayLike, where), session=x.session), x.shape)
     return reduce("sum", mask, axes, np.dtype(np.intp), None, keepdims)
 
@@ -390,7 +392,12 @@ def _working_dtype(x: Array, dtype: DTypeLike | None) -> Any:
 
 
 def _result_dtype(f: Callable[..., Any], x: Array, dtype: DTypeLike | None) -> np.dtype:
-    return np.asarray(f(np.ones(1, x.dtype), dtype=dtype)).dtype
+    return _asked_of(f, x.dtype, None if dtype is None else np.dtype(dtype))
+
+
+@lru_cache(maxsize=256)
+def _asked_of(f: Callable[..., Any], given: np.dtype, dtype: np.dtype | None) -> np.dtype:
+    return np.asarray(f(np.ones(1, given), dtype=dtype)).dtype
 
 
 def _divided(total: Array, n: Any) -> Array:

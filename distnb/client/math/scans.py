@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -11,8 +11,11 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied
-from distnb.client.handle.host_arrays import watched
-from distnb.client.handle.indexing import one_axis, some_axes
+from distnb.client.handle.host_arrays import FLAGS, watched
+from distnb.client.handle.indexing import no_bool, one_axis, some_axes
+from distnb.client.handle.reach import admitted
+from distnb.client.handle.small_steps import QUICK, made_of
+from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
@@ -40,10 +43,26 @@ _RIGHT_IDENTITIES: dict[np.ufunc, int] = {
 __all__ = ["accumulate", "outer", "reduce_in_order", "reduceat"]
 
 
+def _by_numpy(method: str) -> Callable[..., Any]:
+    """Return what calls a method of a ufunc of NumPy's; of others, the long way does."""
+
+    def run(ufunc: np.ufunc, *args: ArrayLike, **options: object) -> object:
+        if getattr(np, ufunc.__name__, None) is not ufunc:
+            raise TypeError
+        found = getattr(ufunc, method)(*args, **options)
+        if FLAGS:  # the long way says whose they are
+            raise ArithmeticError
+        return found
+
+    run.__name__ = method
+    return run
+
+
+@in_reach(_by_numpy("accumulate"), "sums")
 def accumulate(
     ufunc: np.ufunc,
     array: ArrayLike,
-    axis: SupportsIndex | None = 0,
+    axis: SupportsIndex | tuple[int] | None = 0,
     dtype: DTypeLike | None = None,
     out: Out = None,
 ) -> Array:
@@ -56,6 +75,8 @@ def accumulate(
     if into is not None and not isinstance(into, np.ndarray):
         outputs(into, 1)
     kind = _result_dtype(ufunc, x, axis, dtype, into)
+    if isinstance(axis, tuple) and len(axis) == 1:  # as in NumPy
+        (axis,) = axis
     d = 0 if axis is None else one_axis(axis, x.ndim)
     if x.here is not None:
         run = watched("accumulate", ufunc.accumulate, x.here, d, kind)
@@ -66,8 +87,16 @@ def accumulate(
 
 
 def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
-    """Record a scan of what lies as the result, or of a copy that does."""
+    """Record a scan of what lies as the result, or of a copy that does.
+
+    A small array in reach that no engines share along the axis is scanned as one of them would.
+    """
     layout, session = table.sorted_layout(x.placed, d, x.session.size), x.session
+    alone = layout.parts(d) == 1 and ufunc.__name__ in table.UFUNC_REDUCTIONS
+    if alone and x.nbytes <= QUICK and x.size and admitted(session, (x,), 2 * x.nbytes):
+        elements: Any = x.near
+        run = watched("accumulate", ufunc.accumulate, elements.astype(kind, copy=False), d)
+        return made_of(session, np.ascontiguousarray(run), layout)
     there = x.dview.is_whole(x.dbase.shape) and x.dbase.layout == layout and x.dtype == kind
     if there and ufunc.__name__ in table.UFUNC_REDUCTIONS:
         found = create(session, x.shape, kind, layout, ("empty",))
@@ -103,9 +132,9 @@ def _running(
 ) -> Array:
     """Accumulate along an axis; by default all elements in C order."""
     x = asarray(a)
-    if axis is None:
-        x, axis = ravel(x), 0
-    return accumulate(ufunc, x if x.ndim else ravel(x), axis, dtype, out)
+    x = ravel(x) if axis is None or not x.ndim else x
+    d = 0 if axis is None else one_axis(no_bool(axis), x.ndim)
+    return accumulate(ufunc, x, d, dtype, out)
 
 
 def _without_nan(a: ArrayLike, neutral: int) -> Array:
@@ -382,6 +411,7 @@ def _cumulative(
     return concatenate((first, found), d, out)
 
 
+@in_reach(_by_numpy("outer"), "grows")
 def outer(ufunc: np.ufunc, a: ArrayLike, b: ArrayLike, **options: Any) -> Any:
     """Apply a ufunc to all pairs of elements, by views that broadcast."""
     x, y = asarray(a), asarray(b)

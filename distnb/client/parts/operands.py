@@ -140,6 +140,7 @@ def _compressed(one: Splits, cuts: Cuts, updated: bool) -> Given:
 
 
 def _matrix(x: Compressed, written: Sequence[Base]) -> Given:
+    x = x.in_lines() if x.structure.blocks else x
     s = x.structure
     arrays = (elements(x.held), *places(s))
     # Where a part begins among the pointers, of which each part has one more than rows.

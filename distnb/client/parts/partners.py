@@ -102,7 +102,7 @@ def _checked(x: object, axis: int, session: Session) -> int:
             explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
         )
     a = one_axis(axis, x.ndim)
-    good = is_whole(x) if isinstance(x, Array) else x.axis == a and not x.structure.copied
+    good = is_whole(x) if isinstance(x, Array) else x.axis == a and x.structure.lined
     if not good:
         raise LayoutError(
             explain(

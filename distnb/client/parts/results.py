@@ -174,7 +174,8 @@ class Outcome:
         if first.format:
             minor = shape[1 - axis]
             more, ins = (*args, minor, dtype.str), (self.report,)
-            found = made(self.session, "foreach.join_sparse", ins, more, minor, cuts, dtype)
+            extents, lies = (places[-1], minor), laid(cuts, 2, 0)
+            found = made(self.session, "foreach.join_sparse", ins, more, extents, lies, dtype)
             return (csr_array, csc_array)[axis].of(found)
         out = create(self.session, shape, dtype, laid(cuts, len(shape), axis), ("empty",))
         self._record("foreach.join", out, args)

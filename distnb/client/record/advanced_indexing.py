@@ -37,7 +37,15 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["Index", "get_advanced", "in_notebook", "is_advanced", "put_advanced", "values_for"]
+__all__ = [
+    "Index",
+    "get_advanced",
+    "has_array",
+    "in_notebook",
+    "is_advanced",
+    "put_advanced",
+    "values_for",
+]
 
 _BOOLS = (bool, np.bool_)
 
@@ -50,6 +58,16 @@ def is_advanced(key: Subscript) -> bool:
         if type(k) not in BASIC and _is_array(k):
             return True
     return False
+
+
+def has_array(key: Subscript) -> bool:
+    """Tell whether there is an array without axes in an index, of which NumPy makes a copy.
+
+    What NumPy has as a scalar is none.
+    """
+    return any(
+        isinstance(k, np.ndarray) or (isinstance(k, Array) and not k.single) for k in _items(key)
+    )
 
 
 def _is_array(k: object) -> bool:

@@ -97,7 +97,7 @@ def indices(
             [0, 1]]])
     """
     check_device(device)
-    shape = lengths(dimensions)
+    shape = lengths(tuple(dimensions))
     if sparse:
         return tuple(
             made(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.reach import admitted
+from distnb.client.handle.small_steps import done as quick_done
 from distnb.client.handle.small_steps import made_of, quick
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
@@ -29,7 +31,7 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
-from distnb.ops.scalars import COMPARISONS, NUMBERS, within_range
+from distnb.ops.scalars import COMPARISONS, NUMBERS, SCALARS, within_range
 from distnb.wire.protocol import Function, Typed
 
 __all__ = [
@@ -48,13 +50,16 @@ _CAST_CHECKED = frozenset(("clip", "round"))
 _ARRAYS = (Array, np.ndarray)
 
 
-#: What operations take besides distributed arrays.
+#: What operations take besides distributed arrays. An array of another library takes part by the
+#: protocols that it has itself.
 _UNDERSTOOD = (Array, Readable, np.ndarray, np.generic, list, tuple, *_SCALARS)
+_SEQUENCES = (Sequence, array.array, memoryview)
+_TEXTS = (str, bytes, bytearray)
 
 
 def understood(x: Any) -> bool:
     """Tell whether operations take ``x`` as an operand."""
-    return isinstance(x, _UNDERSTOOD)
+    return isinstance(x, _UNDERSTOOD) or (isinstance(x, _SEQUENCES) and not isinstance(x, _TEXTS))
 
 
 # -- elementwise -------------------------------------------------------------------------------
@@ -79,6 +84,8 @@ def elementwise(
         found = None
         if out is None and row.nout == 1 and isinstance(row.run, np.ufunc):
             found = quick(row.run, inputs)
+            if found is None and SCALARS.issuperset(map(type, inputs)):
+                found = quick_done(row.run, inputs)
         if found is None:
             found = simple(op, inputs, out)
         if found is not None:

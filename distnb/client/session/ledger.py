@@ -23,8 +23,8 @@ __all__ = ["Kept", "Ledger"]
 
 #: Commands after which engines know more of their first output than its elements.
 _KNOWING = frozenset(
-    ("file.parse", "foreach", "foreach.join_sparse", "sparse.each", "sparse.plan", "sparse.points")
-    + ("sparse.route", "sparse.rows", "sparse.times", "sparse.turn")
+    ("file.parse", "foreach", "foreach.join_sparse", "sparse.each", "sparse.lay", "sparse.plan")
+    + ("sparse.points", "sparse.route", "sparse.rows", "sparse.times", "sparse.turn")
 )
 
 

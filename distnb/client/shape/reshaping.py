@@ -9,32 +9,30 @@ intervals of other rows, between two looks at memory as rows.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Generator, Iterator
-from itertools import islice, pairwise
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple, SupportsIndex, cast
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
-from distnb.client.handle.aliasing import look_at, outline
+from distnb.client.handle.aliasing import at_hand, beside, look_at, outline
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create, is_whole
-from distnb.client.handle.conversion import Readable, array_of, copied
+from distnb.client.handle.conversion import array_of, copied
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
-from distnb.client.handle.reach import brought
 from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
-from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Whole, cut_at
-from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Local
 
-__all__ = ["Flat", "adopted", "axis_of", "flatten", "ravel", "reshape", "rows_of"]
+__all__ = ["adopted", "axis_of", "flatten", "ravel", "reshape", "rows_of"]
 
 
 @stands_for(np.reshape)
@@ -79,6 +77,10 @@ def reshape(
     array([[0, 1, 2],
            [3, 4, 5]])
     """
+    if order == "C" and copy is None:
+        found = _seen(a, shape)
+        if found is not None:
+            return found
     x = asarray(a)
     if shape is None:
         raise TypeError(explain("reshape()", "no shape", "a shape", "pass one"))
@@ -89,6 +91,29 @@ def reshape(
     if order == "F" or (order == "A" and _is_fortran(x)):
         return _reshaped(x.T, wanted[::-1], copy).T
     return _reshaped(x, wanted, copy)
+
+
+def _seen(x: Any, shape: Shape) -> Any:
+    """Return an array at home in another shape, a view if NumPy has one; None in other cases.
+
+    Where only axes of length 1 come or go, it is a view of the same base: that is one of these.
+    """
+    near = at_hand(x)
+    if near is None or not near.size:
+        return None
+    for n in shape if type(shape) is tuple else (shape,):
+        if type(n) is not int:
+            return None
+    try:
+        shown = near.reshape(shape, copy=False)
+    except ValueError:  # NumPy would copy, or the shape is wrong
+        try:
+            return array_of(x.session, near.reshape(shape))
+        except ValueError:
+            return None
+    if 1 in near.shape or 1 in shown.shape or shown.shape == near.shape:
+        return None
+    return beside(x, shown)
 
 
 def _lengths(shape: Shape, size: int) -> Ints:
@@ -118,19 +143,21 @@ def _reshaped(x: Array, shape: Ints, copy: bool | None = None) -> Array:
     if [n for n in x.shape if n != 1] == [n for n in shape if n != 1]:
         found = x.alias(_with_units(x.dview, shape))
         return found.copy() if copy else found
-    if not copy and x.size:
+    if not x.size:
+        how = default_layout(shape, x.session.size) if x.here is None else in_notebook(len(shape))
+        found = create(x.session, shape, x.dtype, how, ("empty",))
+        found.writeable = x.writeable or bool(copy)
+        return found
+    if not copy:
         found = look_at(x, Reshaped(shape))
         if found is not None:
             return found
-    if copy is False and x.size:
+    if copy is False:
         raise ValueError(
             explain("copy", "False", "None or True: it cannot be a view", "leave copy= out")
         )
     if x.here is not None:
         return array_of(x.session, np.array(x.here.reshape(shape), order="C", copy=True))
-    if not x.size:
-        layout = default_layout(shape, x.session.size)
-        return create(x.session, shape, x.dtype, layout, ("empty",))
     return _moved_or_near(x, shape)
 
 
@@ -287,6 +314,11 @@ def ravel(a: ArrayLike, order: Order = "C") -> Array:
     ...     dnb.ravel(dnb.array([[1, 2], [3, 4]]), order="F").to_numpy()
     array([1, 3, 2, 4])
     """
+    near = at_hand(a) if order == "C" else None
+    if near is not None and near.ndim > 1 and near.flags.c_contiguous:
+        seen: Array | None = _seen(a, -1)
+        if seen is not None:
+            return seen
     found = _in_order(asarray(a), order, None)
     # as NumPy's: a view only if that is contiguous
     return found if outline(found).flags.c_contiguous else found.copy()
@@ -306,6 +338,9 @@ def axis_of(x: Array, axis: SupportsIndex | None) -> tuple[Array, int]:
 
 def flatten(x: Array, order: Order = "C") -> Array:
     """Return a copy of all elements along one axis."""
+    near = at_hand(x) if order == "C" else None
+    if near is not None and near.size:
+        return array_of(x.session, near.flatten())
     return _in_order(x, order, True)
 
 
@@ -317,218 +352,6 @@ def _in_order(x: Array, order: Order, copy: bool | None) -> Array:
     if order == "K" and min(axes, default=-1) >= 0:
         x = x.transpose(sorted(range(x.ndim), key=axes.__getitem__)) if axes else x
     return _reshaped(x, (x.size,), copy)
-
-
-#: Axes of arrays whose elements NumPy walks over.
-_MOST_FLAT = 32
-#: Elements that come at a time, at first and at most.
-_AHEAD, _MOST_AHEAD = 1 << 12, 1 << 17
-
-
-class Flat(Readable):
-    """The elements of an array in C order, as ``numpy.ndarray.flat``.
-
-    Examples
-    --------
-    >>> import distnb as dnb
-    >>> with dnb.inprocess(2):
-    ...     a = dnb.zeros((2, 3), dtype=int)
-    ...     a.flat[1::2] = [7, 8, 9]
-    ...     a.flat[4].item(), a.to_numpy()
-    (0, array([[0, 7, 0],
-           [8, 0, 9]]))
-    """
-
-    def __init__(self, x: Array) -> None:
-        if x.ndim > _MOST_FLAT:
-            raise RuntimeError(
-                explain("flat", f"{x.ndim} axes", f"at most {_MOST_FLAT}", "use .ravel()")
-            )
-        self.base = x
-        self._reset()
-
-    def _reset(self) -> None:
-        """Begin again: the next element is the first one."""
-        self._at = 0
-        self._left: Iterator[Any] | None = None
-
-    def __delitem__(self, key: object) -> None:
-        raise TypeError("Cannot delete iterator elements")
-
-    def __len__(self) -> int:
-        return self.base.size
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        """Read the element whose turn it is, as it is now; many are fetched at a time."""
-        if self._left is None:
-            self._left = _one_by_one(self.base)
-        found = next(self._left)
-        self._at += 1
-        return found
-
-    @property
-    def index(self) -> int:
-        """The position of the element whose turn it is."""
-        return self._at
-
-    @property
-    def coords(self) -> Ints:
-        """The index of the element whose turn it is; after the last one, that of one row more."""
-        shape, at, found = self.base.shape, self._at, list[int]()
-        for n in shape[:0:-1]:
-            at, i = divmod(at, max(n, 1))
-            found.insert(0, i)
-        return (at, *found) if shape else ()
-
-    def copy(self) -> Array:
-        """Return a copy of the elements along one axis."""
-        return flatten(self.base)
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        """Return the elements as a NumPy array; obeys the gather budget."""
-        found = self.base.__array__().reshape(-1)
-        return found if dtype is None else found.astype(dtype)
-
-    def __distarray__(self, session: Session | None) -> Array:
-        """Return the elements as operations take them."""
-        return ravel(self.base)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        return getattr(ufunc, method)(*map(_unflat, inputs), **options)
-
-    def __eq__(self, other: object) -> Any:
-        return ravel(self.base) == _unflat(other)
-
-    def __ne__(self, other: object) -> Any:
-        return ravel(self.base) != _unflat(other)
-
-    def __lt__(self, other: ArrayLike) -> Any:
-        return ravel(self.base) < _unflat(other)
-
-    def __le__(self, other: ArrayLike) -> Any:
-        return ravel(self.base) <= _unflat(other)
-
-    def __gt__(self, other: ArrayLike) -> Any:
-        return ravel(self.base) > _unflat(other)
-
-    def __ge__(self, other: ArrayLike) -> Any:
-        return ravel(self.base) >= _unflat(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __getitem__(self, key: Any) -> Array:
-        self._reset()
-        key = _flat_key(key, len(self))
-        return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key].copy()
-
-    def __setitem__(self, key: Any, value: ArrayLike) -> None:
-        """Assign; as in NumPy, too few values are repeated, and of none nothing is assigned."""
-        self._reset()
-        x, key = self.base, _flat_key(key, len(self))
-        if not isinstance(value, Array | np.ndarray | np.generic):
-            value = np.asarray(value, x.dtype)  # numbers that it cannot hold are refused
-        if _is_integer(key):
-            x[self._index(key)] = value
-            return
-        if isinstance(key, tuple):
-            raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
-        if not value.size:
-            return
-        flat = flatten(x)
-        flat[key] = resize(asarray(value, session=x.session), flat[key].shape)
-        assign(x, _reshaped(flat, x.shape))
-
-    def _index(self, key: SupportsIndex) -> tuple[Any, ...]:
-        i, n = operator.index(key), self.base.size
-        if not -n <= i < n:
-            raise IndexError(f"index {i} is out of bounds for size {n}")
-        return tuple(int(k) for k in np.unravel_index(i % n, self.base.shape))
-
-
-def _one_by_one(x: Array) -> Iterator[Any]:
-    """Read elements in C order, each as it is when it is its turn.
-
-    Those in reach are read where they lie, until they leave. Others come many at a time, and hold
-    until anything is recorded that might write them; of a loop that writes, few come the next time.
-    """
-    if x.ndim < 2:
-        yield from cast("Any", x if x.ndim else x.alias(x.dview.insert(0)))
-        return
-    at, ahead = 0, _AHEAD
-    while at < x.size:
-        if x.near is not None or brought(x):
-            at = yield from _near_ones(x, at)
-            continue
-        some = x[_next_box(x.shape, at, ahead)].to_numpy()
-        read = yield from _fresh_ones(x, some)
-        at, ahead = at + read, min(2 * (ahead if read == some.size else read), _MOST_AHEAD)
-
-
-def _near_ones(x: Array, at: int) -> Generator[Any, None, int]:
-    """Read elements in reach until they leave; returns where the next one is."""
-    near, whole = cast("np.ndarray", x.near), x._whole
-    for value in islice(near.flat, at, None):
-        yield value
-        at += 1
-        if x._near is not near or (whole is not None and x.dbase.near is not whole):
-            break
-    return at
-
-
-def _fresh_ones(x: Array, some: np.ndarray) -> Generator[Any, None, int]:
-    """Read what was fetched until it may be written; returns how many were read."""
-    session, read = x.session, 0
-    state = session.changes, session.transport.foreign
-    for value in some.flat:
-        yield value
-        read += 1
-        if (session.changes, session.transport.foreign) != state:
-            break
-    return read
-
-
-def _next_box(shape: Ints, at: int, n: int) -> tuple[int | slice, ...]:
-    """Return an index of elements that follow each other in C order: at most ``n``, but one."""
-    index, inner, d = np.unravel_index(at, shape), 1, len(shape) - 1
-    while d and not index[d] and inner * shape[d] <= n:
-        inner *= shape[d]
-        d -= 1
-    first = int(index[d])
-    return (*map(int, index[:d]), slice(first, first + max(n // inner, 1)))
-
-
-def _unflat(x: Any) -> Any:
-    """Return elements that are to be compared: those of an iterator as an array."""
-    return ravel(x.base) if isinstance(x, Flat) else x
-
-
-def _flat_key(key: object, n: int) -> Any:
-    """Return an index of ``n`` elements in C order; raises IndexError for what NumPy refuses."""
-    if isinstance(key, Flat):
-        return key.__array__()
-    if isinstance(key, tuple) and len(key) == 1:
-        key = key[0]
-    if isinstance(key, Array) and key.dtype.kind not in "biu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    kind = getattr(getattr(key, "dtype", None), "kind", "")
-    mask = kind == "b" and np.ndim(cast(Any, key)) == 1
-    whole = isinstance(key, slice) and all(
-        k is None or _is_integer(k) for k in (key.start, key.stop, key.step)
-    )
-    none = isinstance(key, tuple) and not key
-    if whole or mask or none or key is Ellipsis or kind in ("i", "u") or _is_integer(key):
-        return key
-    return np.arange(n).flat[cast(Any, key)]  # what is unusual NumPy makes positions of, or refuses
-
-
-def _is_integer(key: Any) -> bool:
-    try:
-        return not isinstance(key, bool | np.bool_) and operator.index(key) is not None
-    except TypeError:
-        return False
 
 
 def set_shape(x: Array, shape: Shape) -> None:
@@ -562,7 +385,7 @@ def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
     most = min(n, x.size)
     flat = zeros((n,), x.dtype, session=x.session)
     flat[:most] = ravel(x)[:most]
-    x.become(_reshaped(flat, wanted))
+    x.become(_reshaped(flat, wanted).copy())  # which owns its elements, as NumPy's does
 
 
 @stands_for(np.resize)
@@ -616,8 +439,10 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
 
 def _at_least(numpys: Callable[..., Any], arys: tuple[Any, ...]) -> Any:
     """Return views in the shapes that NumPy's function gives them."""
-    arrays = map(asarray, arys)
-    found = [_reshaped(x, numpys(np.broadcast_to(False, x.shape)).shape) for x in arrays]
+    found = []
+    for x in map(asarray, arys):
+        shape = numpys(np.broadcast_to(False, x.shape)).shape
+        found.append(x if shape == x.shape else _reshaped(x, shape))  # NumPy's are the same object
     return found[0] if len(found) == 1 else tuple(found)
 
 

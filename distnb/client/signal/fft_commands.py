@@ -16,17 +16,22 @@ chirp (Bluestein, "A linear filtering approach to the computation of discrete Fo
 
 from __future__ import annotations
 
-from math import isqrt
+from functools import lru_cache
+from importlib import import_module
+from math import isqrt, prod
 from typing import NamedTuple
 
 import numpy as np
 
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import as_dist, copied, in_layout
+from distnb.client.handle.reach import admitted
+from distnb.client.handle.small_steps import QUICK, made_of
 from distnb.client.record.creation import empty, zeros
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import stay
 from distnb.client.record.ranges import arange
+from distnb.client.transport.contract import ENTRY
 from distnb.geometry.axes import Block, BlockCyclic, Whole
 from distnb.geometry.boxes import is_boxes
 from distnb.geometry.layout import (
@@ -52,6 +57,12 @@ _TAKE_REAL = frozenset(_HALVES.values())
 _SPLIT = 3
 
 
+@lru_cache(maxsize=64)
+def _result_dtype(name: str, dtype: np.dtype) -> np.dtype:
+    found: np.ndarray = getattr(np.fft, name)(np.zeros(2, dtype))
+    return found.dtype
+
+
 class Transform(NamedTuple):
     """A transform along one axis: NumPy's name of it, and the length that NumPy calls n."""
 
@@ -62,7 +73,7 @@ class Transform(NamedTuple):
 
     def of(self, shape: Ints, dtype: np.dtype) -> tuple[Ints, np.dtype]:
         """Return the shape and the dtype of the result."""
-        kind = getattr(np.fft, self.name)(np.zeros(2, dtype)).dtype
+        kind = _result_dtype(self.name, dtype)
         n = self.n // 2 + 1 if self.name in _TAKE_REAL else self.n
         return (*shape[: self.axis], n, *shape[self.axis + 1 :]), kind
 
@@ -176,12 +187,29 @@ def _halved(x: Array, transforms: list[Transform]) -> Array | None:
 
 def _local(x: Array, transform: Transform, layout: Layout, fresh: bool = True) -> Array:
     """Transform 1-D slices that are whole in a layout; in place if the array is nobody else's."""
+    found = _in_reach(x, transform, layout)
+    if found is not None:
+        return found
     source = in_layout(x, layout)
     shape, dtype = transform.of(x.shape, x.dtype)
     in_place = (fresh or source is not x) and (shape, dtype) == (x.shape, x.dtype)
     out = source if in_place else create(x.session, shape, dtype, layout, ("empty",))
     _record("fft", out, source, tuple(transform))
     return out
+
+
+def _in_reach(x: Array, transform: Transform, layout: Layout) -> Array | None:
+    """Transform a small array in reach as the engine would that has all of it; None: it is to."""
+    shape, dtype = transform.of(x.shape, x.dtype)
+    nbytes = x.nbytes + prod(shape) * dtype.itemsize
+    if layout.split > 1 or not x.size or not prod(shape) or nbytes > QUICK:
+        return None
+    if not admitted(x.session, (x,), nbytes):
+        return None
+    source, found = np.ascontiguousarray(x.near), np.empty(shape, dtype)
+    import_module(ENTRY).transform_slices(source, found, *transform)
+    made: Array = made_of(x.session, found, layout)
+    return made
 
 
 def _pencils(x: Array, first: Transform | None, stage: Stage, hermitian: Hermitian | None) -> Array:
@@ -241,7 +269,12 @@ def _along(x: Array, transform: Transform, layout: Layout) -> Array:
     wanted = _in_blocks(layout, transform.axis)
     size = x.session.size
     if transform.n < TOGETHER or (size < CONVOLVE and not _engines(transform.n, size)):
-        return copied(_local(x, transform, _apart(x.shape, layout, transform.axis)), dtype, wanted)
+        found = _local(x, transform, _apart(x.shape, layout, transform.axis))
+        near = found.near
+        if near is not None:  # it is nobody else's, and may lie anywhere
+            made: Array = made_of(x.session, near, wanted)
+            return made
+        return copied(found, dtype, wanted)
     out = create(x.session, shape, dtype, wanted, ("empty",))
     for index in np.ndindex(*(1 if d == transform.axis else n for d, n in enumerate(shape))):
         line = tuple(slice(None) if d == transform.axis else i for d, i in enumerate(index))

@@ -17,7 +17,7 @@ from distnb.client.handle.conversion import check_session
 from distnb.client.record.creation import asarray
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
-from distnb.client.sparse.commands import each, recut
+from distnb.client.sparse.commands import each, laid, lined
 from distnb.client.sparse.scipys import is_scalar, is_scipys, result_of
 from distnb.client.sparse.structure import Stored
 from distnb.common.errors import explain
@@ -71,9 +71,12 @@ def packed(x: object) -> tuple[str, Any]:
 def merged(name: str, x: Stored, y: Stored) -> Stored:
     """Return what an operator gives of two sparse arrays of one format, where the first one lies.
 
-    Where the second one does if only of the first all engines have all.
+    Where the second one does if only of the first all engines have all; in whole lines where
+    something comes of two zeros: parts of a line would not know whose these are.
     """
     method = _METHODS[name]
+    if getattr(np, name)(0, 0):
+        x, y = [lined(z) if z.structure.blocks else z for z in (x, y)]
     found = result_of(lambda a, b: getattr(a, method)(b), x.data.dtype, y.data.dtype)
     sorted_ = x.structure.canonical and y.structure.canonical
     return each("operator", aligned(x, y), found.dtype, (method,), canonical=sorted_)
@@ -81,9 +84,9 @@ def merged(name: str, x: Stored, y: Stored) -> Stored:
 
 def aligned(x: Stored, y: Stored) -> tuple[Stored, Stored]:
     """Return two arrays of one format that are cut alike: as the first that is cut."""
-    if not x.structure.copied:
-        return x, recut(y, x.structure.cuts)
-    return (x, y) if y.structure.copied else (recut(x, y.structure.cuts), y)
+    if not x.structure.copied or y.structure.copied:
+        return x, laid(y, x.structure.layout)
+    return laid(x, y.structure.layout), y
 
 
 def compared(name: str, x: Stored, scalar: object) -> Stored:
@@ -91,6 +94,8 @@ def compared(name: str, x: Stored, scalar: object) -> Stored:
     method, (kind, value) = _METHODS[name], packed(scalar)
     number = np.dtype(kind).type(value) if kind else value
     found = result_of(lambda a: getattr(a, method)(number), x.data.dtype)
+    if x.structure.blocks and getattr(np, name)(0, number):
+        x = lined(x)
     params = (method, kind, value)
     return each("operator", (x,), found.dtype, params, canonical=x.structure.canonical)
 

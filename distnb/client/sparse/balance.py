@@ -37,8 +37,8 @@ from distnb.client.sparse.structure import (
     pointer_cuts,
 )
 from distnb.common.config import config
-from distnb.common.errors import LostArrayError
-from distnb.geometry.layout import Ints
+from distnb.common.errors import LayoutError, LostArrayError, explain
+from distnb.geometry.layout import Ints, replicated
 from distnb.geometry.regrid import scaled
 
 __all__ = ["balanced_cuts", "costs_of", "count", "cut_anew", "recut_in_place", "seconds_of"]
@@ -94,7 +94,7 @@ def recut_in_place(s: Structure, cuts: Ints) -> Callable[[], None]:
     def put() -> None:
         for base, made in bases:
             base.exchange(made)
-        s.cut_at(cuts, ends, indptr)
+        s.lie(line(cuts, 1), cuts, ends, indptr)
 
     return put
 
@@ -116,10 +116,24 @@ def _elements(s: Structure) -> list[Any]:
 # -- other engines -----------------------------------------------------------------------------
 
 
-def _carried(s: Structure) -> Cut:
-    """Return what cuts a structure for another number of engines; its elements stay in place."""
+def _carried(s: Structure, engines: int) -> Cut:
+    """Return what cuts a structure for a number of engines; its elements stay in place.
+
+    Blocks stay where they are: in another order of elements, arrays that users took of them would
+    have those of other places.
+    """
     if s.copied:
-        return lambda engines, lay: s.cut_at(s.cuts, s.ends, s.indptr)
+        whole = replicated(2, engines)
+        return lambda engines, lay: s.lie(whole, s.cuts, s.ends, s.indptr)
+    if s.blocks and len(s.arrays) and s.layout.grid.last >= engines:
+        raise LayoutError(
+            explain(
+                "resize",
+                f"a sparse array of shape {s.shape} in blocks on {s.layout.grid.size} engines",
+                f"one on {engines} at most",
+                "do A = A.redistribute() first, or delete it",
+            )
+        )
     elements = [x.dbase for x in _elements(s)]
     s.plans = {}
     pointers = None
@@ -127,17 +141,28 @@ def _carried(s: Structure) -> Cut:
         pointers = global_pointers(pointers_of(s), s.cuts, s.ends)
 
     def cut(engines: int, lay: Lay) -> None:
-        cuts, ends = scaled(s.cuts, engines), scaled(s.ends, engines)
+        spread = _spread if s.blocks else scaled
+        cuts, ends = spread(s.cuts, engines), spread(s.ends, engines)
+        layout = s.layout if s.blocks else line(cuts, 1)
         if pointers is None:  # whoever uses it is told so
-            s.cuts, s.ends = cuts, ends
+            s.lie(layout, cuts, ends, s.indptr)
             return
         ends = tuple(pointers[list(cuts)].tolist())
         local = local_pointers(pointers, cuts)
-        s.cut_at(cuts, ends, fresh(s.session, local, line(pointer_cuts(cuts))))
+        s.lie(layout, cuts, ends, fresh(s.session, local, line(pointer_cuts(cuts))))
         for base in elements:
             lay(base, line(ends))
 
     return cut
+
+
+def _spread(cuts: Ints, engines: int) -> Ints:
+    """Return the same cuts for more engines, which have nothing, or without such.
+
+    >>> _spread((0, 4, 6), 3), _spread((0, 4, 6, 6), 2)
+    ((0, 4, 6, 6), (0, 4, 6))
+    """
+    return (cuts + cuts[-1:] * engines)[: engines + 1]
 
 
 CARRIED[Structure] = _carried
@@ -190,7 +215,7 @@ def count(x: Any) -> None:
     """
     s: Structure = x.structure
     s.rounds += 1
-    if s.copied or not _due(s.rounds) or s.rounds < s.not_before or s.session.size == 1:
+    if not s.lined or not _due(s.rounds) or s.rounds < s.not_before or s.session.size == 1:
         return
     if s.session.transport.rank is not None:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,14 @@ from distnb.client.sparse.structure import (
     Structure,
     cuts_of,
     even,
+    is_everywhere,
     line,
+    lines_of,
     local_pointers,
     pointer_cuts,
 )
 from distnb.common.errors import explain
-from distnb.geometry.layout import Ints, replicated
+from distnb.geometry.layout import Ints, Layout, replicated
 from distnb.ops.semirings import Semiring
 from distnb.wire.protocol import Collective
 
@@ -31,6 +33,8 @@ __all__ = [
     "each",
     "elements",
     "everywhere",
+    "laid",
+    "lined",
     "made",
     "packed_ring",
     "places",
@@ -59,9 +63,8 @@ def sent(
     ends = tuple(indptr[list(cuts)].tolist())
     where, pointers = line(ends), local_pointers(indptr, cuts)
     structure = Structure(
-        cuts[-1],
-        minor,
-        cuts,
+        (cuts[-1], minor),
+        line(cuts, 1),
         ends,
         from_host(session, indices.astype(kind, copy=False), where),
         from_host(session, pointers.astype(kind, copy=False), line(pointer_cuts(cuts))),
@@ -104,24 +107,23 @@ def made(
     op: str,
     ins: Sequence[Array],
     args: tuple[Any, ...],
-    minor: int,
-    cuts: Ints,
+    shape: Ints,
+    layout: Layout,
     dtype: np.dtype,
     canonical: bool = False,
-    copied: bool = False,
 ) -> Stored:
     """Let engines make parts, read how many elements each has, and hold them.
 
-    ``op`` is a command that makes parts (``engines.sparse.parts.Making``); ``copied``: all engines
-    make the same, which is the array.
+    ``op`` is a command that makes parts (``engines.sparse.parts.Making``), of an array with this
+    shape (major axis, minor axis) in this layout.
     """
-    p = session.size
+    p, copied, cuts = session.size, is_everywhere(layout), lines_of(layout, shape, session.size)
     counts = create(session, (p,), _COUNT, line(even(p, p)), ("empty",))
     record(op, (counts,), ins, args)
     lengths = counts.to_numpy().tolist()
     ends = (0, *accumulate(lengths[:1] if copied else lengths))
     places = pointer_cuts(cuts)
-    kind = index_dtype(cuts[-1], minor, ends[-1])
+    kind = index_dtype(*shape, ends[-1])
     where, pointers = [replicated(1, p) if copied else line(x) for x in (ends, places)]
     outs = (
         create(session, (ends[-1],), dtype, where, ("empty",)),
@@ -129,8 +131,7 @@ def made(
         create(session, (places[-1],), kind, pointers, ("empty",)),
     )
     record("sparse.hold", outs, (counts,), ())
-    structure = Structure(cuts[-1], minor, cuts, ends, outs[1], outs[2], canonical, copied)
-    return Stored(outs[0], structure)
+    return Stored(outs[0], Structure(shape, layout, ends, outs[1], outs[2], canonical))
 
 
 def each(
@@ -139,17 +140,19 @@ def each(
     dtype: np.dtype,
     params: tuple[Any, ...] = (),
     dense: Sequence[Array] = (),
-    cuts: Ints | None = None,
-    minor: int | None = None,
+    shape: Ints | None = None,
+    layout: Layout | None = None,
     canonical: bool = False,
 ) -> Stored:
-    """Make parts of parts that are cut alike: a row of ``engines.sparse.local``, its arguments."""
+    """Make parts of parts that are cut alike: a row of ``engines.sparse.local``, its arguments.
+
+    ``shape`` and ``layout`` are those of the first one, unless others are given.
+    """
     first = sources[0].structure
-    session, cuts = first.session, first.cuts if cuts is None else cuts
-    minor = first.minor if minor is None else minor
+    shape, layout = shape or first.shape, layout or first.layout
     ins = [a for x in sources for a in arrays(x)] + [*dense]
     args = (name, tuple(x.structure.minor for x in sources), *params)
-    return made(session, "sparse.each", ins, args, minor, cuts, dtype, canonical, first.copied)
+    return made(first.session, "sparse.each", ins, args, shape, layout, dtype, canonical)
 
 
 def rows_of(x: Stored, positions: Array) -> Stored:
@@ -160,34 +163,39 @@ def rows_of(x: Stored, positions: Array) -> Stored:
     s = x.structure
     cuts = cuts_of(positions.dbase.layout, len(positions))
     ins, args = (*arrays(x), positions), (s.minor, s.cuts)
-    return made(s.session, "sparse.rows", ins, args, s.minor, cuts, x.data.dtype, s.canonical)
+    shape, where = (cuts[-1], s.minor), line(cuts, 1)
+    return made(s.session, "sparse.rows", ins, args, shape, where, x.data.dtype, s.canonical)
+
+
+def laid(x: Stored, layout: Layout) -> Stored:
+    """Return the same array in a layout of boxes, each of which is on one engine.
+
+    Engines send each other what their boxes have in common; one that has all takes its own.
+    """
+    s = x.structure
+    if s.layout == layout:
+        return x
+    ins, args = arrays(x), (s.shape, s.layout, layout)
+    return made(s.session, "sparse.lay", ins, args, s.shape, layout, x.data.dtype, s.canonical)
 
 
 def recut(x: Stored, cuts: Ints) -> Stored:
-    """Return the same array with its major axis cut elsewhere."""
-    s = x.structure
-    if s.copied:
-        return _own(x, cuts)
-    if s.cuts == cuts:
-        return x
-    positions = create(s.session, (s.major,), _COUNT, line(cuts), ("index", 0, 0, 1))
-    return rows_of(x, positions)
+    """Return the same array with its major axis cut, at other places."""
+    return laid(x, line(cuts, 1))
 
 
-def _own(x: Stored, cuts: Ints) -> Stored:
-    """Return an array of which each engine has all, such that it has its rows (of CSR) only."""
+def lined(x: Stored) -> Stored:
+    """Return the same array in whole lines, in equal blocks of these if it is not so."""
     s = x.structure
-    rows = tuple(pairwise(cuts))
-    args = ("slice", (s.minor,), rows, (0, s.minor, 1))
-    ins, kind = arrays(x), x.data.dtype
-    return made(s.session, "sparse.each", ins, args, s.minor, cuts, kind, s.canonical)
+    return x if s.lined else recut(x, even(s.major, s.session.size))
 
 
 def everywhere(x: Stored) -> Stored:
     """Return the same array with all of it on each engine."""
-    s = x.structure
-    if s.copied:
+    if x.structure.copied:
         return x
+    x = lined(x)
+    s = x.structure
     session, kind = s.session, s.index_dtype
     where = replicated(1, session.size)
     lengths = create(session, (s.major,), _COUNT, line(s.cuts), ("empty",))
@@ -195,11 +203,8 @@ def everywhere(x: Stored) -> Stored:
     indptr = create(session, (s.major + 1,), kind, where, ("empty",))
     record("sparse.count", (indptr,), (copied(lengths, kind, where),), ())
     data, indices = [copied(y, y.dtype, where) for y in (elements(x), s.indices)]
-    ends = (0, s.nnz)
-    structure = Structure(
-        s.major, s.minor, (0, s.major), ends, indices, indptr, s.canonical, copied=True
-    )
-    return Stored(data, structure)
+    whole = replicated(2, session.size)
+    return Stored(data, Structure(s.shape, whole, (0, s.nnz), indices, indptr, s.canonical))
 
 
 def times(
@@ -214,8 +219,8 @@ def times(
     ins = (*arrays(right), *arrays(left), *(() if mask is None else arrays(mask)))
     args = (b.minor, b.cuts, packed_ring(ring), others)
     own = not ring.plain or mask is not None
-    kind, minor = ring.dtype, b.minor
-    return made(a.session, "sparse.times", ins, args, minor, a.cuts, kind, own, a.copied)
+    shape = (a.major, b.minor)
+    return made(a.session, "sparse.times", ins, args, shape, a.layout, ring.dtype, own)
 
 
 def packed_ring(ring: Semiring) -> tuple[str, str, str, bool]:
@@ -223,16 +228,16 @@ def packed_ring(ring: Semiring) -> tuple[str, str, str, bool]:
     return (ring.add, ring.multiply, ring.dtype.str, ring.flip)
 
 
-def turned(x: Stored, cuts: Ints | None = None) -> Stored:
-    """Return the same array cut along its other axis; one that is copied stays so."""
-    s = x.structure
-    if s.copied:
-        across = (0, s.minor)
-        return each("turned", (x,), x.data.dtype, (), (), across, s.major, s.canonical)
-    cuts = even(s.minor, s.session.size) if cuts is None else cuts
-    args = (s.major, cuts)
-    kind = x.data.dtype
-    return made(s.session, "sparse.turn", arrays(x), args, s.major, cuts, kind, s.canonical)
+def turned(x: Stored) -> Stored:
+    """Return the same array cut along its other axis; what is copied, or in blocks, stays so."""
+    s, kind = x.structure, x.data.dtype
+    shape = s.shape[::-1]
+    if not s.lined:
+        params, where = (s.shape, s.layout), s.layout.T
+        return each("turned", (x,), kind, params, (), shape, where, s.canonical)
+    cuts = even(s.minor, s.session.size)
+    ins, args, where = arrays(x), (s.major, cuts), line(cuts, 1)
+    return made(s.session, "sparse.turn", ins, args, shape, where, kind, s.canonical)
 
 
 def routed(major: Array, minor: Array, data: Array, cuts: Ints, length: int) -> Stored:
@@ -242,4 +247,5 @@ def routed(major: Array, minor: Array, data: Array, cuts: Ints, length: int) -> 
         check_session(x, session)
     where = line(even(len(data), session.size))
     ins = [in_layout(x, where) for x in (major, minor, data)]
-    return made(session, "sparse.route", ins, (length, cuts), length, cuts, data.dtype, True)
+    shape, args = (cuts[-1], length), (length, cuts)
+    return made(session, "sparse.route", ins, args, shape, line(cuts, 1), data.dtype, True)

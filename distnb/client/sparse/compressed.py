@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from distnb.client.handle.arguments import Axes, Dist, Shape
+from distnb.client.handle.arguments import Axes, Dist, Grid, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import check_session
 from distnb.client.handle.indexing import lengths
@@ -18,10 +18,19 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
 from distnb.client.sparse.arithmetic import compared, dense_of, is_dense, is_sparse, merged, ours
-from distnb.client.sparse.balance import balanced_cuts, count, recut_in_place
+from distnb.client.sparse.balance import count, recut_in_place
 from distnb.client.sparse.base import Sparse
-from distnb.client.sparse.commands import each, elements, everywhere, recut, times, turned
-from distnb.client.sparse.creation import stored
+from distnb.client.sparse.commands import (
+    each,
+    elements,
+    everywhere,
+    laid,
+    lined,
+    recut,
+    times,
+    turned,
+)
+from distnb.client.sparse.creation import placed, stored
 from distnb.client.sparse.dense import (
     dense,
     diagonal,
@@ -36,8 +45,9 @@ from distnb.client.sparse.dense import (
 from distnb.client.sparse.indexing import assigned, key_of, pointwise, selected
 from distnb.client.sparse.reductions import Reductions
 from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
-from distnb.client.sparse.structure import SparseLayout, Stored, cuts_for, global_pointers
+from distnb.client.sparse.structure import SparseLayout, Stored, cuts_of, global_pointers
 from distnb.common.errors import explain
+from distnb.geometry.boxes import box_of
 from distnb.geometry.layout import Ints
 from distnb.ops.semirings import Semiring
 
@@ -55,17 +65,19 @@ class Compressed(Reductions):
         copy: bool = False,
         *,
         dist: Dist = None,
+        grid: Grid = None,
         session: Session | None = None,
     ) -> None:
         if isinstance(arg1, Sparse):
             x = arg1._compressed()._along(self.axis)
             x = x if dtype is None else x.astype(dtype, copy=False)
-            x = x if dist is None else x.redistribute(dist)
+            x = x if dist is None and grid is None else x.redistribute(dist, grid)
             self._become(x.copy() if copy else x)
             if shape is not None and lengths(shape) != self.shape:
                 raise ValueError(f"shapes {shape} and {self.shape} are inconsistent")
             return
-        self._become(stored(session_of(session, arg1), arg1, shape, dtype, self.axis, dist))
+        at = session_of(session, arg1)
+        self._become(stored(at, arg1, shape, dtype, self.axis, dist, grid))
 
     @classmethod
     def of(cls, x: Stored) -> Any:
@@ -76,11 +88,12 @@ class Compressed(Reductions):
 
     def in_lines(self) -> Any:
         """Return the array cut along its major axis: itself, if it is."""
-        return type(self).of(self.stored) if self.structure.copied else self
+        return self if self.structure.lined else type(self).of(self.stored)
 
     def _become_as_before(self, x: Stored) -> None:
         """Be what was made of it, where it lay."""
-        self._become(everywhere(x) if self.structure.copied else x)
+        s = self.structure
+        self._become(everywhere(x) if s.copied else laid(x, s.layout) if s.blocks else x)
 
     def _become(self, x: Compressed | Stored) -> None:
         self.data, self.structure = x.data, x.structure
@@ -104,16 +117,25 @@ class Compressed(Reductions):
     @property
     def indptr(self) -> Any:
         """Where the elements of each row (CSR) or column (CSC) begin: a copy."""
+        if self.structure.blocks:
+            raise NotImplementedError(
+                explain("indptr", self.layout, "whole rows or columns", "use .redistribute() first")
+            )
         return row_pointers(self.held)
 
     @property
     def layout(self) -> SparseLayout:
         """Who holds what."""
         s = self.structure
+        if s.blocks:
+            lies = s.layout if self.axis == 0 else s.layout.T
+            cuts, across = [cuts_of(lies, n, a) for a, n in enumerate(self.shape)]
+            boxes = tuple([box_of(lies, self.shape, r) for r in range(s.session.size)])
+            return SparseLayout("blocks", cuts, s.per_engine, across=across, boxes=boxes)
         copies = s.session.size if s.copied else 1
         return SparseLayout(("rows", "columns")[self.axis], s.cuts, s.per_engine, copies)
 
-    def redistribute(self, dist: Dist = None) -> Any:
+    def redistribute(self, dist: Dist = None, grid: Grid = None) -> Any:
         """Return the array cut elsewhere.
 
         Sent are the elements that get another owner.
@@ -123,6 +145,9 @@ class Compressed(Reductions):
         dist : None, 'block', 'nnz', ('irregular', cuts) or 'replicated'
             How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
             elements, or at these places; or not at all: each engine has the whole array.
+        grid : tuple of int, optional
+            Engines along rows and along columns: each has a block. ``dist`` may then have a word
+            for each of both, as for dense arrays; see :func:`distnb.array`.
 
         Returns
         -------
@@ -136,15 +161,11 @@ class Compressed(Reductions):
         ...     A = dnb.sparse.csr_array([[1, 2, 3], [0, 0, 4], [0, 5, 0]])
         ...     A.redistribute("nnz")
         <csr_array of shape (3, 3) and dtype 'int64', 5 stored elements: 3 + 2 on 2 engines>
+        >>> with dnb.inprocess(4):
+        ...     dnb.sparse.eye_array(4).redistribute(grid=(2, 2)).layout.holdings[1]
+        'rows 0:2, columns 2:4'
         """
-        s = self.structure
-        if isinstance(dist, str) and dist == "replicated":
-            return type(self).of(everywhere(self.held))
-        if isinstance(dist, str) and dist == "nnz":
-            cuts = balanced_cuts(self.stored)
-        else:
-            cuts = cuts_for(dist, s.major, s.session.size)
-        return type(self).of(recut(self.held, cuts))
+        return type(self).of(placed(self.held, self.axis, dist, grid))
 
     def splits(self, parts: int | None = None, axis: int = 0) -> Splits:
         """Cut the array into parts for the tasks of :func:`distnb.foreach`: SciPy's arrays.
@@ -290,9 +311,10 @@ class Compressed(Reductions):
 
     def to_scipy(self) -> Any:
         """Return SciPy's array, in the notebook."""
-        s = self.structure
+        x = lined(self.held) if self.structure.blocks else self.held
+        s = x.structure
         pointers = global_pointers(pointers_of(s), s.cuts, s.ends)
-        arrays = (elements(self.held).to_numpy(), s.indices.to_numpy(), pointers)
+        arrays = (elements(x).to_numpy(), s.indices.to_numpy(), pointers)
         return getattr(scipy_sparse(), type(self).__name__)(arrays, shape=self.shape)
 
     def _with_data(self, data: Array) -> Any:
@@ -418,7 +440,8 @@ class Compressed(Reductions):
             )
         check_product(self.shape, y.shape)
         count(self)
-        x = self.held if y.dbase.layout.copies == y.session.size else self.stored
+        alone = y.dbase.layout.copies == y.session.size
+        x = self.held if alone or self.structure.blocks else self.stored
         return (gathered if self.axis == 0 else scattered)(x, y)
 
     def _times_sparse(self, other: Sparse) -> Any:
@@ -427,6 +450,7 @@ class Compressed(Reductions):
         found = result_of(operator.matmul, self.dtype, y.dtype)
         left, right = (self, y) if self.axis == 0 else (y, self)
         ring = Semiring("plus", "times", found.dtype)
+        right = right if right.structure.copied else right.in_lines()
         alone = left.structure.copied and right.structure.copied
         return type(self).of(times(left.held if alone else left.stored, right.held, ring))
 
@@ -519,7 +543,9 @@ class Compressed(Reductions):
         ...     rows.to_numpy(), columns.to_numpy()
         (array([0, 1], dtype=int32), array([1, 0], dtype=int32))
         """
-        return self.tocsr().tocoo(copy=False).nonzero()  # in C order
+        x = self.tocsr()
+        x = x.in_lines() if x.structure.blocks else x
+        return x.tocoo(copy=False).nonzero()  # in C order
 
 
 class csr_array(Compressed):
@@ -543,6 +569,9 @@ class csr_array(Compressed):
     dist : None, 'block', 'nnz', ('irregular', cuts) or 'replicated'
         How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored elements,
         or at these places; or not at all: each engine has the whole array.
+    grid : tuple of int, optional
+        Engines along rows and along columns: each has a block. ``dist`` may then have a word for
+        each of both, as for dense arrays; see :func:`distnb.array`.
     session : Session, optional
         Where it is made; by default the current one.
 
@@ -567,7 +596,7 @@ class csc_array(Compressed):
 
     Parameters
     ----------
-    arg1, shape, dtype, copy, dist, session
+    arg1, shape, dtype, copy, dist, grid, session
         As for :class:`csr_array`.
 
     Examples

@@ -17,7 +17,7 @@ from distnb.client.files.market import head_of, name_of, read_triplets, write_tr
 from distnb.client.files.members import write_members
 from distnb.client.files.numpys import path_of
 from distnb.client.files.writing import is_stream, replacing
-from distnb.client.handle.arguments import Shape
+from distnb.client.handle.arguments import Dist, Grid, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.creation import asarray, ones
@@ -34,6 +34,7 @@ from distnb.client.sparse.creation import stored_in
 from distnb.client.sparse.scipys import scipy_sparse, supported
 from distnb.client.stats.random import Generator, default_rng
 from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
 
 __all__ = [
     "block_array",
@@ -60,6 +61,8 @@ def eye_array(
     k: int = 0,
     dtype: DTypeLike = float,
     format: str | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
 ) -> Any:
     """Return a sparse array with ones on a diagonal, as SciPy's ``eye_array``.
@@ -76,13 +79,15 @@ def eye_array(
         Element type.
     format : {'csr', 'csc', 'coo'}, optional
         By default CSR (SciPy's is DIA).
+    dist, grid : optional
+        Who has what, as for :class:`csr_array`; of COO as of that.
     session : Session, optional
         Where it is made; by default the current one.
 
     Returns
     -------
     csr_array, csc_array or coo_array
-        As many rows on each engine.
+        As many rows, or columns of CSC, on each engine, unless another layout is given.
 
     Examples
     --------
@@ -100,7 +105,13 @@ def eye_array(
     at = need(session)
     places = arange(length, session=at)
     triplets = (ones(length, supported(np.dtype(dtype)), session=at), _shifted(places, k))
-    return csr_array(triplets, shape=(m, n)).asformat(format)
+    return _formed(triplets, (m, n), format, dist, grid)
+
+
+def _formed(triplets: Any, shape: Ints, format: str | None, dist: Dist, grid: Grid) -> Any:
+    """Return the array of triplets in a format; COO stands for CSR."""
+    kind = csc_array if format == "csc" else csr_array
+    return kind(triplets, shape=shape, dist=dist, grid=grid).asformat(format)
 
 
 def _shifted(places: Array, k: int) -> tuple[Any, Any]:
@@ -116,6 +127,8 @@ def diags_array(
     shape: Shape | None = None,
     format: str | None = None,
     dtype: DTypeLike | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
 ) -> Any:
     """Return a sparse array of diagonals, as SciPy's ``diags_array``.
@@ -134,13 +147,15 @@ def diags_array(
         By default CSR (SciPy's is DIA).
     dtype : dtype, optional
         Element type.
+    dist, grid : optional
+        Who has what, as for :class:`csr_array`; of COO as of that.
     session : Session, optional
         Where it is made; by default the current one.
 
     Returns
     -------
     csr_array, csc_array or coo_array
-        As many rows on each engine.
+        As many rows, or columns of CSC, on each engine, unless another layout is given.
 
     Examples
     --------
@@ -160,8 +175,8 @@ def diags_array(
     if dtype is None and kind.kind in "biu":
         kind = np.dtype(np.float64)  # as SciPy
     data, rows, columns = [concatenate([p[i] for p in pieces]) for i in range(3)]
-    found = csr_array((data.astype(supported(kind)), (rows, columns)), shape=(m, n))
-    return found.asformat(format)
+    triplets = (data.astype(supported(kind)), (rows, columns))
+    return _formed(triplets, (m, n), format, dist, grid)
 
 
 def _given(diagonals: Any, offsets: Any) -> tuple[list[Any], list[int]]:
@@ -210,6 +225,8 @@ def random_array(
     dtype: DTypeLike | None = None,
     rng: Generator | int | None = None,
     data_sampler: Callable[..., ArrayLike] | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
 ) -> Any:
     """Return a sparse array with random elements at random places, as SciPy's ``random_array``.
@@ -232,6 +249,8 @@ def random_array(
         Seed, or a generator of :mod:`distnb.random`.
     data_sampler : callable, optional
         Called with ``size=``, returns the elements.
+    dist, grid : optional
+        Who has what, as for :class:`csr_array`; of COO as of that.
     session : Session, optional
         Where it is made; by default the current one.
 
@@ -265,8 +284,7 @@ def random_array(
         data = draw.random(count)
         data = data + 1j * draw.random(count) if kind.kind == "c" else data
     places = (flat // n, flat % n) if n else (flat, flat)
-    found = csr_array((data.astype(supported(kind)), places), shape=(m, n))
-    return found.asformat(format)
+    return _formed((data.astype(supported(kind)), places), (m, n), format, dist, grid)
 
 
 def _distinct(draw: Generator, total: int, count: int, session: Session) -> Any:
@@ -645,6 +663,7 @@ def save_npz(file: File, matrix: Sparse, compressed: bool = True) -> None:
         places = {"row": matrix.tocoo(copy=False).row, "col": matrix.tocoo(copy=False).col}
     else:
         x = matrix._compressed()
+        matrix = x = x.in_lines() if x.structure.blocks else x
         places = {"indices": x.indices, "indptr": x.indptr}
     about = {"format": np.array(matrix.format.encode()), "shape": np.array(matrix.shape)}
     arrays = {**places, **about, "data": matrix.data, "_is_array": np.array(True)}

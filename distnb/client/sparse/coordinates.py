@@ -113,7 +113,7 @@ class coo_array(Arithmetic):
         if self._coords is None:
             x: Any = self._origin
             s = x.structure
-            first = create(s.session, (s.major,), s.index_dtype, s.line(s.cuts), ("index", 0, 0, 1))
+            first = create(s.session, (s.major,), s.index_dtype, s.along(), ("index", 0, 0, 1))
             found = (spread(x.held, first), s.shown_indices)
             self._coords = found if x.axis == 0 else found[::-1]
         return self._coords

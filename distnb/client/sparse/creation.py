@@ -9,23 +9,34 @@ from numpy.typing import DTypeLike
 
 from distnb.client.files.reading import read_view
 from distnb.client.handle.arguments import Dist, Shape
+from distnb.client.handle.arguments import Grid as Engines
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import as_dist, copied, in_layout
 from distnb.client.handle.indexing import lengths
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray
+from distnb.client.record.placement import layout_for
 from distnb.client.session.session import Session
 from distnb.client.sparse.balance import balanced_cuts
-from distnb.client.sparse.commands import everywhere, made, record, recut, routed, sent
+from distnb.client.sparse.commands import everywhere, laid, made, record, recut, routed, sent
 from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
-from distnb.client.sparse.structure import Stored, Structure, cuts_for, even, line, pointer_cuts
-from distnb.common.errors import explain
+from distnb.client.sparse.structure import (
+    Stored,
+    Structure,
+    cuts_for,
+    even,
+    in_lines,
+    line,
+    pointer_cuts,
+)
+from distnb.common.errors import LayoutError, explain
 from distnb.formats.archives import describe, members_of
 from distnb.formats.stored import Stored as File
+from distnb.geometry.boxes import is_boxes
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["stored", "stored_in", "triplets"]
+__all__ = ["placed", "stored", "stored_in", "triplets"]
 
 _COUNT = np.dtype(np.int64)
 #: What a compressed array's archive has beside its elements.
@@ -33,11 +44,17 @@ _POINTED = ("indices", "indptr")
 
 
 def stored(
-    session: Session, arg1: Any, shape: Shape | None, dtype: DTypeLike | None, axis: int, dist: Dist
+    session: Session,
+    arg1: Any,
+    shape: Shape | None,
+    dtype: DTypeLike | None,
+    axis: int,
+    dist: Dist = None,
+    grid: Engines = None,
 ) -> Stored:
     """Return the elements and the structure of what a constructor got, cut along an axis."""
-    if isinstance(dist, str) and dist == "replicated":
-        return everywhere(stored(session, arg1, shape, dtype, axis, None))
+    if not _by_lines(dist, grid):
+        return placed(stored(session, arg1, shape, dtype, axis), axis, dist, grid)
     kind = None if dtype is None else supported(np.dtype(dtype))
     if _is_shape(arg1):
         return _empty(session, lengths(arg1), kind, axis, dist)
@@ -58,6 +75,35 @@ def stored(
             explain(f"{name}_array", f"{x.ndim} axis", "two", "use coo_array for one axis")
         )
     return _from_scipys(session, x, axis, dist)
+
+
+def _by_lines(dist: Dist, grid: Engines) -> bool:
+    """Tell whether a layout says where lines are cut, and no more."""
+    if isinstance(dist, str):
+        return grid is None and dist != "replicated"
+    places = isinstance(dist, tuple | list) and len(dist) == 2 and dist[0] == "irregular"
+    return grid is None and (dist is None or places)
+
+
+def placed(x: Stored, axis: int, dist: Dist, grid: Engines) -> Stored:
+    """Return the same array in the layout that ``dist=`` and ``grid=`` ask for."""
+    s, word = x.structure, dist if isinstance(dist, str) else ""
+    if _by_lines(dist, grid):
+        nnz = word == "nnz"
+        return recut(x, balanced_cuts(x) if nnz else cuts_for(dist, s.major, s.session.size))
+    if word == "replicated" and grid is None:
+        return everywhere(x)
+    if word == "nnz":
+        raise LayoutError(explain("grid", grid, "none, for dist='nnz'", "leave one of them out"))
+    shape = s.shape if axis == 0 else s.shape[::-1]
+    found = layout_for(shape, s.session, dist, grid)
+    if not is_boxes(found):
+        raise NotImplementedError(
+            explain(
+                "layout of a sparse array", found.spell(), "blocks of rows and columns", "use these"
+            )
+        )
+    return laid(x, in_lines(found if axis == 0 else found.T, s.shape, s.session.size))
 
 
 def _is_shape(x: object) -> bool:
@@ -97,7 +143,7 @@ def _from_dense(x: Array, kind: np.dtype | None, axis: int, dist: Dist) -> Store
     kind = supported(x.dtype) if kind is None else kind
     x = in_layout(as_dist(x, session), where if axis == 0 else where.T, kind)
     args = ("from_dense", (), axis)
-    return made(session, "sparse.each", (x,), args, minor, cuts, kind, True)
+    return made(session, "sparse.each", (x,), args, (major, minor), line(cuts, 1), kind, True)
 
 
 def triplets(arg1: Any, shape: Shape | None, kind: np.dtype | None) -> tuple[Any, Any, Any, Ints]:
@@ -198,7 +244,8 @@ def _compressed_in(
     _check_within(path, places, minor)
     indptr = create(session, (major + size,), kind, line(pointer_cuts(cuts)), ("empty",))
     record("sparse.count", (indptr,), (copied(counts, kind, line(cuts)),), ())
-    structure = Structure(major, minor, cuts, ends, in_layout(places, where, kind), indptr)
+    at = in_layout(places, where, kind)
+    structure = Structure((major, minor), line(cuts, 1), ends, at, indptr)
     return Stored(in_layout(elements, where, supported(elements.dtype)), structure)
 
 

@@ -16,7 +16,7 @@ from distnb.client.record.creation import zeros
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
-from distnb.client.sparse.commands import arrays, elements, packed_ring, places, record
+from distnb.client.sparse.commands import arrays, elements, lined, packed_ring, places, record
 from distnb.client.sparse.scipys import product_dtype
 from distnb.client.sparse.structure import Stored, Structure, even, line
 from distnb.geometry.layout import Ints, Layout
@@ -42,6 +42,8 @@ __all__ = [
 _COUNT = np.dtype(np.int64)
 #: Plans that a structure keeps: vectors of a loop lie in one layout, most often.
 _PLANS = 4
+#: What parts of a line have of these adds up.
+_ADDED = ("count_nonzero", "lengths", "sum")
 
 
 class Plan(NamedTuple):
@@ -89,7 +91,8 @@ def gathered(
     y = _readable(as_dist(other, s.session))
     inner = y.shape[1:]
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
-    out = create(s.session, (s.major, *inner), ring.dtype, s.line(s.cuts, len(inner)), ("empty",))
+    lies = s.line(s.cuts, len(inner))
+    out = create(s.session, (s.cuts[-1], *inner), ring.dtype, lies, ("empty",))
     if out.size:
         plan, (_, indptr) = plan_for(s, _along(y.dbase.layout)), places(s)
         parts, entries = (elements(x), indptr), _at_hand(plan, y)
@@ -103,7 +106,20 @@ def gathered(
             outs, ins = (_room(plan, y), out), (plan.kept, y, *parts)
             record("sparse.multiply", outs, ins, (plan.counts, packed_ring(ring)))
             _keep(plan, y, outs[0])
-    return out
+    return folded(s, out)
+
+
+def folded(s: Structure, lines: Array) -> Any:
+    """Return the sums of what parts of lines have for them; of whole lines it is there.
+
+    They lie in equal blocks.
+    """
+    if not s.blocks:
+        return lines
+    inner = lines.shape[1:]
+    lies = line(even(s.major, s.session.size), len(inner))
+    out = create(s.session, (s.major, *inner), lines.dtype, lies, ("empty",))
+    return _fill("sparse.fold", out, (lines, places(s)[1]), (s.shape, s.layout))
 
 
 def scattered(
@@ -116,13 +132,13 @@ def scattered(
     s = x.structure
     y = as_dist(other, s.session)
     inner = y.shape[1:]
-    y = lying(y, s.line(s.cuts, len(inner)))
+    y = lying(y, s.along(len(inner)))
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
-    cuts = s.cuts if s.major == s.minor else even(s.minor, s.session.size)
+    cuts = s.cuts if s.major == s.minor and not s.blocks else even(s.minor, s.session.size)
     out = create(s.session, (s.minor, *inner), ring.dtype, s.line(cuts, len(inner)), ("empty",))
     if out.size:
         plan, (_, indptr) = plan_for(s, s.line(cuts)), places(s)
-        there = () if present is None else (lying(as_dist(present, s.session), s.line(s.cuts)),)
+        there = () if present is None else (lying(as_dist(present, s.session), s.along()),)
         ins, args = (elements(x), indptr, plan.kept, y, *there), (plan.counts, packed_ring(ring))
         record("sparse.scatter", (out,), ins, args)
     return out
@@ -146,7 +162,7 @@ def picked(x: Stored, other: Array) -> Any:
 def spread(x: Stored, other: Array) -> Any:
     """Return for each element the entry of a vector along the major axis; they lie as elements."""
     s = x.structure
-    y = lying(as_dist(other, s.session), s.line(s.cuts))
+    y = lying(as_dist(other, s.session), s.along())
     out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
     _, indptr = places(s)
     return _fill("sparse.spread", out, (indptr, y), ())
@@ -155,10 +171,9 @@ def spread(x: Stored, other: Array) -> Any:
 def looked_up(x: Stored, other: Array, axis: int) -> Any:
     """Return for each element what a dense array of the same shape has there."""
     s = x.structure
-    where = s.line(s.cuts, 1)
-    y = lying(as_dist(other, s.session), where if axis == 0 else where.T)
+    y = lying(as_dist(other, s.session), s.layout if axis == 0 else s.layout.T)
     out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
-    return _fill("sparse.look", out, (*places(s), y), (axis,))
+    return _fill("sparse.look", out, (*places(s), y), (s.shape, s.layout, axis))
 
 
 def _entries(plan: Plan, y: Array) -> Any:
@@ -204,7 +219,7 @@ def _keep(plan: Plan, y: Array, entries: Array) -> None:
 
 def _is_all(rank: int, needs: Ints, held: Ints | None) -> bool:
     """Tell whether a rank needs all that it has, and nothing else, or nothing at all."""
-    return not any(needs) or (held is not None and needs[rank] == held[0] == sum(needs))
+    return held is not None and (not any(needs) or needs[rank] == held[0] == sum(needs))
 
 
 def _readable(x: Array) -> Any:
@@ -225,23 +240,24 @@ def _along(layout: Layout) -> Layout:
 def dense(x: Stored, axis: int) -> Any:
     """Return the dense array; ``axis``: the one that is cut, as it stays."""
     s = x.structure
-    where = s.line(s.cuts, 1)
-    shape, where = ((s.major, s.minor), where) if axis == 0 else ((s.minor, s.major), where.T)
+    shape, where = (s.shape, s.layout) if axis == 0 else (s.shape[::-1], s.layout.T)
     out = create(s.session, shape, x.data.dtype, where, ("empty",))
-    return _fill("sparse.dense", out, arrays(x), (s.minor, axis))
+    return _fill("sparse.dense", out, arrays(x), (s.shape, s.layout, axis))
 
 
 def rowwise(
     x: Stored, method: str, dtype: np.dtype, options: tuple[tuple[str, Any], ...] = ()
 ) -> Any:
     """Return a reduction along the minor axis: a method of SciPy's with its options."""
+    x = lined(x) if x.structure.blocks and method not in _ADDED else x
     s = x.structure
-    out = create(s.session, (s.major,), dtype, s.line(s.cuts), ("empty",))
-    return _fill("sparse.rowwise", out, arrays(x), (s.minor, method, options))
+    out = create(s.session, (s.cuts[-1],), dtype, s.line(s.cuts), ("empty",))
+    return folded(s, _fill("sparse.rowwise", out, arrays(x), (s.minor, method, options)))
 
 
 def diagonal(x: Stored, k: int) -> Any:
     """Return the elements whose minor index is ``k`` more than the major one."""
+    x = lined(x) if x.structure.blocks else x
     s = x.structure
     first = max(-k, 0)
     n = max(0, min(s.major - first, s.minor - max(k, 0)))

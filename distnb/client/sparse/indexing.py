@@ -179,8 +179,8 @@ def _sliced(x: Stored, major: slice, minor: slice) -> Stored:
         (x,),
         x.data.dtype,
         (rows, across),
-        cuts=cuts,
-        minor=len(range(*across)),
+        shape=(n, len(range(*across))),
+        layout=line(cuts, 1),
         canonical=s.canonical and across[2] > 0,
     )
 
@@ -193,7 +193,7 @@ def _columns(x: Stored, index: Positions) -> Stored:
         chosen = in_layout(as_dist(index, s.session), where, _INTP)
     else:
         chosen = from_host(s.session, np.ascontiguousarray(index, np.int64), where)
-    return each("columns", (x,), x.data.dtype, dense=(chosen,), minor=len(index))
+    return each("columns", (x,), x.data.dtype, dense=(chosen,), shape=(s.major, len(index)))
 
 
 def pointwise(x: Stored, major: Positions, minor: Positions) -> Any:

@@ -12,10 +12,10 @@ from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import create
 from distnb.client.math.reductions import count_nonzero
 from distnb.client.sparse.arithmetic import Arithmetic, no_out
-from distnb.client.sparse.commands import elements, recut
+from distnb.client.sparse.commands import elements, lined
 from distnb.client.sparse.dense import rowwise, scattered
 from distnb.client.sparse.scipys import result_of
-from distnb.client.sparse.structure import Stored, Structure, even
+from distnb.client.sparse.structure import Stored, Structure
 
 __all__ = ["Reductions"]
 
@@ -35,8 +35,7 @@ class Reductions(Arithmetic):
     @property
     def stored(self) -> Stored:
         """The same of the array in rows (columns of CSC), for what knows no other layout."""
-        s = self.structure
-        return recut(self.held, even(s.major, s.session.size)) if s.copied else self.held
+        return lined(self.held)
 
     def _along(self, axis: int) -> Any:
         """Return the array in the format that is cut along an axis."""
@@ -93,7 +92,7 @@ class Reductions(Arithmetic):
             found = rowwise(self.held, "sum", like.dtype)
         else:
             s = self.structure
-            ones = create(s.session, (s.major,), like.dtype, s.line(s.cuts), ("fill", 1))
+            ones = create(s.session, (s.major,), like.dtype, s.along(), ("fill", 1))
             found = scattered(self.held, ones)
         return found if dtype is None else found.astype(dtype)
 

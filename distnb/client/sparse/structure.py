@@ -6,7 +6,7 @@ The arithmetic of cuts is here; commands are in :mod:`distnb.client.sparse.comma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -19,6 +19,7 @@ from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import index_dtype
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular, Whole, cut_at
+from distnb.geometry.boxes import Box, box_of
 from distnb.geometry.layout import Grid, Ints, Layout, replicated
 from distnb.measure.events import imbalance
 
@@ -32,7 +33,10 @@ __all__ = [
     "cuts_of",
     "even",
     "global_pointers",
+    "in_lines",
+    "is_everywhere",
     "line",
+    "lines_of",
     "local_pointers",
     "nearest",
     "pointer_cuts",
@@ -101,7 +105,7 @@ def cuts_for(dist: Dist, n: int, parts: int, indptr: np.ndarray | None = None) -
             "layout of a sparse array",
             repr(dist),
             "None, 'block', 'nnz', ('irregular', cuts) or 'replicated', of rows or columns",
-            "choose one of these",
+            "choose one of these, or give grid=",
         )
     )
 
@@ -110,6 +114,37 @@ def line(cuts: Ints, inner: int = 0) -> Layout:
     """Return the layout of an array whose first axis has these cuts, and more that are whole."""
     axes = (cut_at(cuts), *(Whole(),) * inner)
     return Layout(Grid.of((len(cuts) - 1,)), axes, (0,) + (-1,) * inner)
+
+
+def lines_of(layout: Layout, shape: Ints, size: int) -> Ints:
+    """Return the cuts between engines if what each has of the first axis is counted as lines.
+
+    Engines that have columns of the same rows have different lines of them.
+
+    >>> lines_of(Layout(Grid.of((2, 2)), (Block(), Block()), (0, 1)), (5, 9), 4)
+    (0, 3, 6, 8, 10)
+    """
+    if is_everywhere(layout):
+        return (0, shape[0])
+    parts = [layout.local_shape(shape, r) or (0,) for r in range(size)]
+    return (0, *accumulate(part[0] for part in parts))
+
+
+def is_everywhere(layout: Layout) -> bool:
+    """Tell whether each engine has all of an array."""
+    return bool(layout.grid.sizes) and max(layout.dims) < 0
+
+
+def in_lines(layout: Layout, shape: Ints, size: int) -> Layout:
+    """Return a layout of boxes, which is that of whole lines if it has these.
+
+    >>> in_lines(Layout(Grid.of((2, 1)), (Block(), Block()), (0, 1)), (4, 9), 3).spell()
+    "('irregular', (0, 2, 4, 4)) x * on 3 engines"
+    """
+    cuts = lines_of(layout, shape, size)
+    found = line(cuts, 1)
+    same = all(box_of(layout, shape, r) == box_of(found, shape, r) for r in range(size))
+    return found if same and cuts[-1] == shape[0] else layout
 
 
 class Before(NamedTuple):
@@ -126,39 +161,44 @@ class Structure:
 
     Parameters
     ----------
-    major, minor : int
-        Lengths of the axes.
-    cuts, ends : tuple of int
-        Where the major axis is cut, and what was cut off: how many elements lie before each cut.
+    shape : tuple of int
+        Lengths of the major and the minor axis.
+    layout : Layout
+        Who has what: lines of the major axis, all of it, or blocks.
+    ends : tuple of int
+        How many elements lie before each part, and in all.
     indices, indptr : Array
         Minor indices, and for each part its pointers, from 0.
     canonical : bool
         Whether indices rise within each row (of CSR), so there are none twice. If False, it is not
         known.
-    copied : bool
-        Whether each engine has all of it: then it is one part.
 
     Attributes
     ----------
+    cuts : tuple of int
+        Where the lines are cut: those of the major axis, or, of blocks, of what all engines have of
+        it, one after the other.
+    copied, blocks : bool
+        Whether each engine has all of it: then it is one part; whether lines are in several parts.
     plans : dict
         Layout of a vector along the minor axis -> what products need of it.
     """
 
     def __init__(
         self,
-        major: int,
-        minor: int,
-        cuts: Ints,
+        shape: Ints,
+        layout: Layout,
         ends: Ints,
         indices: Array,
         indptr: Array,
         canonical: bool = False,
-        copied: bool = False,
     ) -> None:
-        self.major, self.minor = major, minor
-        self.cuts, self.ends = cuts, ends
-        self.indices, self.indptr = indices, indptr
-        self.canonical, self.copied = canonical, copied
+        self.shape, self.layout, self.ends = shape, layout, ends
+        self.major, self.minor = shape
+        self.indices, self.indptr, self.canonical = indices, indptr, canonical
+        self.cuts = lines_of(layout, shape, indices.session.size)
+        self.copied = is_everywhere(layout)
+        self.blocks = not self.copied and layout != line(self.cuts, 1)
         self.plans: dict[Layout, Any] = {}
         #: The arrays of this structure, whose elements are to go along where it is cut anew.
         self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -170,9 +210,10 @@ class Structure:
         self.by_time = False
         self.before: Before | None = None
 
-    def cut_at(self, cuts: Ints, ends: Ints, indptr: Array) -> None:
-        """Note that the indices are cut elsewhere now, with the pointers of the new parts."""
-        self.cuts, self.ends, self.indptr = cuts, ends, indptr
+    def lie(self, layout: Layout, cuts: Ints, ends: Ints, indptr: Array) -> None:
+        """Note that the indices lie elsewhere now, with the pointers of the new parts."""
+        self.layout, self.cuts = layout, cuts
+        self.ends, self.indptr = ends, indptr
         self.plans = {}
         self.rounds = 0
 
@@ -200,13 +241,24 @@ class Structure:
         return tuple(b - a for a, b in pairwise(self.ends))
 
     @property
+    def lined(self) -> bool:
+        """Whether each line is on one engine."""
+        return not self.copied and not self.blocks
+
+    @property
     def starts(self) -> Ints:
-        """Where along the major axis the part of each engine begins."""
+        """Where along the major axis the part of each engine begins, if lines are whole."""
         return (0,) * self.session.size if self.copied else self.cuts[:-1]
 
     def line(self, cuts: Ints, inner: int = 0) -> Layout:
         """Return the layout of what lies as the parts, along an axis with these cuts."""
         return replicated(1 + inner, self.session.size) if self.copied else line(cuts, inner)
+
+    def along(self, inner: int = 0) -> Layout:
+        """Return the layout of what engines have along the major axis: each that of its part."""
+        lies = self.layout
+        axes, dims = lies.axes[:1] + (Whole(),) * inner, lies.dims[:1] + (-1,) * inner
+        return Layout(lies.grid, axes, dims)
 
     @property
     def layout_imbalance(self) -> float:
@@ -229,19 +281,26 @@ class SparseLayout(NamedTuple):
     Attributes
     ----------
     axis : str
-        What is cut: ``'rows'``, ``'columns'``, or ``'elements'`` (COO).
+        What is cut: ``'rows'``, ``'columns'``, ``'blocks'``, or ``'elements'`` (COO).
     cuts : tuple of int
-        Where: engine ``r`` has those from ``cuts[r]`` up to ``cuts[r + 1]``.
+        Where: engine ``r`` has those from ``cuts[r]`` up to ``cuts[r + 1]``. Of blocks, where rows
+        are cut.
     nnz : tuple of int
         Stored elements of each engine.
     copies : int
         How many engines have each element.
+    across : tuple of int
+        Of blocks, where columns are cut.
+    boxes : tuple
+        Of blocks, from where up to where each engine has rows, and columns; None for nothing.
     """
 
     axis: str
     cuts: Ints
     nnz: Ints
     copies: int = 1
+    across: Ints = ()
+    boxes: tuple[Box | None, ...] = ()
 
     @property
     def total(self) -> int:
@@ -250,8 +309,17 @@ class SparseLayout(NamedTuple):
 
     @property
     def parts(self) -> tuple[tuple[int, int], ...]:
-        """From where up to where each engine has the axis."""
+        """From where up to where each engine has the axis; of blocks, rows."""
+        if self.boxes:
+            return tuple([(0, 0) if box is None else box[0] for box in self.boxes])
         return tuple(pairwise(self.cuts)) * self.copies
+
+    @property
+    def holdings(self) -> tuple[str, ...]:
+        """What each engine has, in words."""
+        if not self.boxes:
+            return tuple([f"{self.axis} {a:,}:{b:,}" for a, b in self.parts])
+        return tuple([_block(box) for box in self.boxes])
 
     @property
     def imbalance(self) -> float:
@@ -283,9 +351,20 @@ class SparseLayout(NamedTuple):
     def __repr__(self) -> str:
         if self.copies > 1:
             return f"{self.total:,} elements {self.shares()}"
-        lines = [f"{self.axis} cut at {self.cuts}" if len(self.nnz) <= _LISTED else self.axis]
+        if self.boxes:
+            lines = [f"blocks on a grid of {len(self.cuts) - 1}x{len(self.across) - 1}"]
+        else:
+            lines = [f"{self.axis} cut at {self.cuts}" if len(self.nnz) <= _LISTED else self.axis]
         lines += [self.shares(), f"the most is {self.imbalance:.2f} of the mean"]
         return ", ".join(lines)
+
+
+def _block(box: Box | None) -> str:
+    """Return which rows and columns an engine has, in words."""
+    if box is None:
+        return "nothing"
+    (a, b), (c, d) = box
+    return f"rows {a:,}:{b:,}, columns {c:,}:{d:,}"
 
 
 class Stored(NamedTuple):
@@ -295,10 +374,10 @@ class Stored(NamedTuple):
     structure: Structure
 
 
-def cuts_of(layout: Layout, n: int) -> Ints:
-    """Return the cuts of the first axis of an array in a layout of :func:`line`."""
-    p = layout.parts(0)
-    return (0, *[layout.axes[0].bounds(n, p, c)[1] for c in range(p)])
+def cuts_of(layout: Layout, n: int, axis: int = 0) -> Ints:
+    """Return the cuts of an axis of an array of boxes: of the first one."""
+    p = layout.parts(axis)
+    return (0, *[layout.axes[axis].bounds(n, p, c)[1] for c in range(p)])
 
 
 def pointer_cuts(cuts: Ints) -> Ints:

@@ -11,24 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Shape
-from distnb.client.handle.array import Array, as_result, create, hosted, numeric
+from distnb.client.handle.array import Array, as_result, create, fresh, hosted, numeric
 from distnb.client.handle.conversion import as_dist, broadcast, check_session, in_layout
-from distnb.client.handle.host_arrays import fits
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
 from distnb.ops import filling, philox, samplers, table
-from distnb.ops.ahead import FEW, Ahead
 from distnb.wire.protocol import Collective
 
-__all__ = ["Seed", "Size", "Source", "floating", "number", "number_of"]
+__all__ = ["NAME", "Seed", "Size", "Source", "floating", "number", "number_of"]
 
+#: The way in which numbers follow from a seed.
+NAME = "Philox4x64-10"
 #: What numbers follow from: a number, several, or what NumPy's generators are made of.
 Seed: TypeAlias = "ArrayLike | np.random.SeedSequence | np.random.BitGenerator | None"
+_FLOATS = np.dtype(np.float64)
 #: ``size=``: the shape of what is drawn; None is a single number.
 Size: TypeAlias = Shape | None
 
@@ -41,9 +43,10 @@ def number_of(seed: Seed) -> int:
         return int(seed.random_raw())
     if not isinstance(seed, np.random.SeedSequence) and not np.ndim(seed):
         value = operator.index(seed)  # type: ignore[arg-type]
-        if not 0 <= value < 1 << 64:
-            raise ValueError(explain("seed", value, "a number from 0 to 2**64 - 1", "pass another"))
-        return value
+        if value < 0:
+            raise ValueError(explain("seed", value, "a number from 0 on", "pass another"))
+        if value < 1 << 64:
+            return value
     several: Any = seed
     words = several if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(several)
     return int(words.generate_state(1, np.uint64)[0])
@@ -56,7 +59,6 @@ class Source:
         self._seed = number_of(seed)
         self._session = session
         self._stream = 0
-        self._ahead = Ahead()
 
     def _next(self) -> int:
         """Return the stream of an array, which no other thread gets."""
@@ -68,30 +70,25 @@ class Source:
     ) -> Array:
         """Draw an array with parameters that are numbers."""
         session = need(self._session)
+        kept: np.dtype = dtype if isinstance(dtype, np.dtype) else numeric(dtype)
+        free = dist is None and grid is None
+        if size is None and free and kept.itemsize <= config.cutoff and kind in philox.ONE:
+            if kind == "integers":
+                return kept.type(philox.ONE[kind](self._seed, self._next(), *args))
+            if kept is _FLOATS:
+                return philox.ONE[kind](self._seed, self._next(), *args)
         shape = () if size is None else lengths(size)
-        found = numeric(dtype)
-        if dist is None and grid is None and kind in philox.DISTRIBUTIONS:
-            few = self._few(kind, args, None if size is None else shape, found)
-            if few is not None:
-                return hosted(session, few) if type(few) is np.ndarray else few
-        layout = layout_of_new(shape, found, session, dist, grid)
-        how = ("random", kind, self._seed, self._next(), args)
-        made = create(session, shape, found, layout, how)
+        if free and 0 < prod(shape) * kept.itemsize <= config.cutoff:
+            out = np.empty(shape, kept)
+            flat = out if len(shape) == 1 else out.reshape(-1)
+            fill = philox.fill_all if kind in philox.ONE else samplers.fill_all
+            fill(kind, self._seed, self._next(), args, flat)
+            made = fresh(session, out, None)
+        else:
+            layout = layout_of_new(shape, kept, session, dist, grid)
+            how = ("random", kind, self._seed, self._next(), args)
+            made = create(session, shape, kept, layout, how)
         return made if size is not None else number(made, _plain(kind))
-
-    def _few(self, kind: str, args: tuple[Any, ...], shape: Ints | None, dtype: np.dtype) -> Any:
-        """Draw a small array, or one number; None if it does not live in the notebook."""
-        if shape is None and _plain(kind) and dtype.char != "d":
-            return None
-        size = 1 if shape is None else prod(shape)
-        if not (0 < size <= FEW and fits(size * dtype.itemsize)):
-            return None
-        if shape is None:
-            made = float if _plain(kind) else dtype.type
-            return self._ahead.one(kind, self._seed, self._next(), args, made)
-        out = np.empty(shape, dtype)
-        self._ahead.fill(kind, self._seed, self._next(), args, out.reshape(-1))
-        return out
 
     def _sample(
         self,
@@ -207,7 +204,7 @@ def _layout(
 
 def floating(dtype: DTypeLike) -> np.dtype:
     """Return float32 or float64; raise TypeError for other dtypes."""
-    kind = numeric(dtype)
-    if kind not in (np.float32, np.float64):
+    kind = _FLOATS if dtype is float else numeric(dtype)
+    if kind.char not in "fd":
         raise TypeError(explain("dtype", kind, "float32 or float64", "use integers() for integers"))
     return kind

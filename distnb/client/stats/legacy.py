@@ -10,13 +10,10 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import Seed, Size, number_of
+from distnb.client.stats.drawing import NAME, Seed, Size, number_of
 from distnb.client.stats.random import Generator
 
 __all__ = ["RandomState"]
-
-#: What ``get_state`` names the way in which numbers follow from a seed.
-NAME = "Philox4x64-10"
 
 
 class RandomState(Generator):

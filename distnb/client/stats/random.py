@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,16 @@ from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import Seed, Size, floating
+from distnb.client.stats.drawing import NAME, Seed, Size, floating
 from distnb.client.stats.random_texts import described
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
 from distnb.ops.philox import words_of
+from distnb.ops.scalars import SCALARS
 
 __all__ = ["Generator", "default_rng"]
+
+_FLOATS, _INTEGERS = np.dtype(np.float64), np.dtype(np.int64)
 
 
 @described
@@ -55,6 +60,9 @@ class Generator(Shuffler):
     [True, True]
     """
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({NAME})"
+
     def random(
         self,
         size: Size = None,
@@ -80,12 +88,12 @@ class Generator(Shuffler):
         ends = _plain(low, high)
         if ends is None:
             return self._scaled("uniform", low, np.subtract(high, low), size, dist, grid)
-        if not np.isfinite(ends[1] - ends[0]):
+        if not isfinite(ends[1] - ends[0]):
             raise OverflowError("high - low range exceeds valid bounds")
         if ends[1] < ends[0]:
             shown = f"[{ends[0]}, {ends[1]})"
             raise ValueError(explain("range", shown, "low <= high", "swap them"))
-        return self._draw("uniform", ends, size, float, dist, grid)
+        return self._draw("uniform", ends, size, _FLOATS, dist, grid)
 
     def standard_normal(
         self,
@@ -113,7 +121,7 @@ class Generator(Shuffler):
         if plain is None:
             return self._scaled("normal", loc, scale, size, dist, grid)
         _positive(plain[1], "pass the standard deviation")
-        return self._draw("normal", plain, size, float, dist, grid)
+        return self._draw("normal", plain, size, _FLOATS, dist, grid)
 
     def standard_exponential(
         self,
@@ -136,7 +144,7 @@ class Generator(Shuffler):
         if plain is None:
             return self._scaled("exponential", 0.0, scale, size, dist, grid)
         _positive(plain[0], "pass the mean")
-        return self._draw("exponential", plain, size, float, dist, grid)
+        return self._draw("exponential", plain, size, _FLOATS, dist, grid)
 
     def standard_gamma(
         self,
@@ -178,14 +186,14 @@ class Generator(Shuffler):
     ) -> Array:
         """Draw integers from [low, high), or [low, high] with ``endpoint``."""
         ends: Any = (0, low) if high is None else (low, high)
-        kind = numeric(dtype)
+        kind = _INTEGERS if dtype is np.int64 or dtype is int else numeric(dtype)
         if kind.kind not in "iub":
             raise TypeError(explain("dtype", kind, "an integer type", "use random() for floats"))
         if _plain(*ends) is None:
             ends = ends[0], ends[1] + 1 if endpoint else ends[1]
             return self._sample("integers_between", ends, size, dist, grid, kind, np.int64)
         first, stop = operator.index(ends[0]), operator.index(ends[1]) + bool(endpoint)
-        lowest, highest = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+        lowest, highest = _limits(kind)
         if first >= stop or first < lowest or stop - 1 > highest:
             raise ValueError(
                 explain(
@@ -424,6 +432,8 @@ class Generator(Shuffler):
         grid: Grid,
     ) -> Array:
         """Draw numbers without parameters, into an array that may be given."""
+        if out is None and dtype is float:
+            return self._draw(kind, args, size, _FLOATS, dist, grid)
         shape = _size_of(out, size, dtype)
         found = self._draw(kind, args, shape, floating(dtype), dist, grid)
         return found if out is None else delivered(found, out)
@@ -499,9 +509,19 @@ def _size_of(out: Array | None, size: Size, dtype: DTypeLike) -> Size:
 
 def _plain(*parameters: Any) -> tuple[float, ...] | None:
     """Return parameters as floats; None if any is an array."""
-    if any(isinstance(p, Array) or np.ndim(p) for p in parameters):
-        return None
-    return tuple(float(p) for p in parameters)
+    floats = True
+    for p in parameters:
+        if type(p) is not float:
+            floats = False
+            if type(p) not in SCALARS and (isinstance(p, Array) or np.ndim(p)):
+                return None
+    return parameters if floats else tuple(map(float, parameters))
+
+
+@lru_cache(maxsize=16)
+def _limits(kind: np.dtype) -> tuple[int, int]:
+    """Return the least and the largest of integers, or of truth values."""
+    return (0, 1) if kind.kind == "b" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
 
 
 def _positive(scale: float, do: str) -> None:

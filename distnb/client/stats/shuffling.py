@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
 __all__ = ["Shuffler"]
+
+_FLOATS, _INTEGERS, _KEYS = map(np.dtype, (np.float64, np.int64, np.uint64))
 
 
 class Shuffler(Source):
@@ -213,22 +216,34 @@ class Shuffler(Source):
             d = one_axis(axis, given.ndim)
             n = given.shape[d]
         shape = () if size is None else lengths(size)
-        _check_choice(n, int(np.prod(shape)), replace, p)
+        _check_choice(n, prod(shape), replace, p)
         if replace:
-            chosen = self._with_replacement(n, shape, p, dist, grid)
+            line = given is None or (given.ndim == 1 and given.at_home)
+            single = size is None and line and _near(p)
+            chosen = self._with_replacement(n, None if single else shape, p, dist, grid)
+            if single and not isinstance(chosen, Array):
+                first: Any = int(chosen)
+                return first if given is None else given[first]
         else:
             chosen = self._without_replacement(n, shape, p, dist, grid)
         found = chosen if given is None else _take(given, chosen, d)
         return found if size is not None else number(found, given is None)
 
     def _with_replacement(
-        self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid
-    ) -> Array:
+        self, n: int, shape: Ints | None, p: ArrayLike | None, dist: Dist, grid: Grid
+    ) -> Any:
         if p is None:
-            return self._draw("integers", (0, n), shape, np.int64, dist, grid)
-        u = self._draw("uniform", (0.0, 1.0), shape, np.float64, dist, grid)
-        sums = _sums(p, u.session)
-        found = searchsorted(sums, u * sums[-1], side="right")
+            return self._draw("integers", (0, n), shape, _INTEGERS, dist, grid)
+        u: Any = self._draw("uniform", (0.0, 1.0), shape, _FLOATS, dist, grid)
+        if _near(p):
+            sums = np.cumsum(np.asarray(p, np.float64))
+            if not isinstance(u, Array):
+                return min(np.searchsorted(sums, u * sums[-1], side="right"), n - 1)
+            if u.here is not None:  # the same, without an array for each step
+                near = np.searchsorted(sums, u.here * sums[-1], side="right")
+                return hosted(u.session, np.asarray(np.minimum(near, n - 1)))
+        along = _sums(p, u.session)
+        found = searchsorted(along, u * along[-1], side="right")
         return elementwise("minimum", found, n - 1)
 
     def _without_replacement(
@@ -240,7 +255,7 @@ class Shuffler(Source):
             times = self._draw("exponential", (1.0,), n, np.float64, dist, grid)
             chances = elementwise("maximum", asarray(p, session=times.session), 1e-300)
             order = argsort(times / chances)
-        first = order[: int(np.prod(shape))]
+        first = order[: prod(shape)]
         if len(shape) == 1:
             return first.copy()
         return reshape(first, shape)
@@ -255,13 +270,16 @@ class Shuffler(Source):
             raise ValueError(explain("length", n, "a number >= 0", "check the arithmetic"))
         if like is not None:
             dist, grid = (None, None) if like.here is not None else ("block", None)
-        keys = self._draw("integers", (0, 2**64), n, np.uint64, dist, grid)
+        keys = self._draw("integers", (0, 2**64), n, _KEYS, dist, grid)
         bits = max(1, int(n - 1).bit_length())
         mask = (1 << bits) - 1
         if keys.here is not None:  # the same, without an array for each step
-            near = (keys.here & np.uint64(2**64 - 1 - mask)) | np.arange(n, dtype=np.uint64)
+            near = keys.here
+            np.bitwise_and(near, np.uint64(2**64 - 1 - mask), near)
+            np.bitwise_or(near, np.arange(n, dtype=_KEYS), near)
             near.sort()
-            return hosted(keys.session, (near & np.uint64(mask)).astype(np.int64))
+            np.bitwise_and(near, np.uint64(mask), near)
+            return hosted(keys.session, near.astype(_INTEGERS))
         number = arange(n, dtype=np.uint64, dist=keys, session=keys.session)
         ordered = sort((keys & np.uint64(2**64 - 1 - mask)) | number)
         return (ordered & np.uint64(mask)).astype(np.int64)
@@ -527,6 +545,11 @@ def _sums(p: ArrayLike, session: Session) -> Array:
     if isinstance(p, Array) and p.here is None:
         return cumsum(p)
     return asarray(np.cumsum(np.asarray(p, np.float64)), session=session)
+
+
+def _near(p: ArrayLike | None) -> bool:
+    """Tell whether the notebook has probabilities."""
+    return not isinstance(p, Array) or p.here is not None
 
 
 def _take(a: Array, index: Array | slice, axis: int) -> Array:

@@ -138,9 +138,15 @@ class IPyParallelTransport(Transport["Results"]):
 
     def _answer(self, asked: ipyparallel.AsyncResult) -> list[Any]:
         """Return what engines answer to a call."""
+        import ipyparallel
+
         self.wait([asked])
         try:
             return cast(list[Any], asked.get(0))
+        except ipyparallel.error.CompositeError as error:
+            if any(name == "EngineError" for name, *_ in error.elist):  # ipyparallel's: it died
+                raise self._gone(error) from error
+            raise
         except TimeoutError as error:
             raise self._gone(error) from error
 

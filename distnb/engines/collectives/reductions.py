@@ -202,6 +202,8 @@ class _Values:
         )
         if how is None:
             return self._pieces(block, kept, pieces)
+        if how.one and block.dtype == self.dtype:  # what a combiner would do of it, and no more
+            return np.asarray(self.ufunc.reduce(block.reshape(-1), **self.options)).reshape(kept)
         combiner = Combiner(self.ufunc, self.dtype, how, self.scratch)
         combiner.all(block.reshape(how.shape))
         return combiner.result(kept)

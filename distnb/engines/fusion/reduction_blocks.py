@@ -54,6 +54,11 @@ class ReductionBlocks(NamedTuple):
         return (*self.shape[: self.first], n, *self.shape[self.last :])
 
     @property
+    def one(self) -> bool:
+        """Whether there is one block of contiguous elements, which come to one number."""
+        return not self.first and self.last == len(self.shape) and self.step >= self.shape[0]
+
+    @property
     def open(self) -> Ints:
         """The axes of the array of results along which these are to be combined."""
         return (*(d for d in range(self.first) if self.reduced[d]), self.first)

@@ -18,6 +18,7 @@ import numpy as np
 from distnb.common.errors import explain
 from distnb.common.interrupts import interruptible, listen, wake_main
 from distnb.common.machine import cores, node_memory
+from distnb.engines.collectives.fourier import transform_slices
 from distnb.engines.collectives.reductions import OneProcess
 from distnb.engines.linalg import blacs
 from distnb.engines.runtime.comm import (
@@ -49,6 +50,7 @@ __all__ = [
     "run",
     "sample",
     "spmd",
+    "transform_slices",
 ]
 
 _WORKERS: dict[str, Worker] = {}

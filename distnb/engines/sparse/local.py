@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from distnb.engines.collectives.single_engine import SingleEngine
-from distnb.engines.sparse.parts import Making, block_of, part_of
+from distnb.engines.sparse.parts import Making, block_of, block_part, csr, part_of
 from distnb.engines.sparse.semirings import among, from_keys, keys_of
+from distnb.geometry.boxes import box_of
+from distnb.geometry.layout import Ints, Layout
 from distnb.ops.semirings import Semiring
 
 __all__ = ["Counted", "Dense", "Diagonal", "Each", "Looked", "Rowwise", "Spread"]
@@ -95,8 +97,16 @@ def _accumulated(
     return from_keys(places, data[starts], into.shape, into.indices.dtype)
 
 
-def _turned(_: int, parts: list[Any], dense: list[Any]) -> Any:
-    return parts[0].T
+def _turned(rank: int, parts: list[Any], dense: list[Any], shape: Ints, layout: Layout) -> Any:
+    """Return the columns that a rank has, of the rows that it has."""
+    part, lines = parts[0], (layout.T.local_shape(shape[::-1], rank) or (0,))[0]
+    (first, _), (low, high) = box_of(layout, shape, rank) or ((0, 0), (0, 0))
+    if low == high:  # it may have columns of no row, or nothing
+        none = np.zeros(lines + 1, part.indptr.dtype)
+        return csr(part.data, part.indices, none, (lines, shape[0]))
+    found = part[:, low:high].T.tocsr()
+    indices = found.indices + found.indices.dtype.type(first)
+    return csr(found.data, indices, found.indptr, (lines, shape[0]))
 
 
 _LOCAL: dict[str, Callable[..., Any]] = {
@@ -130,12 +140,12 @@ class Each(Making):
 
 
 class Dense(SingleEngine):
-    """Fill a dense block with a part; ``args``: length of the minor axis, the axis that is cut."""
+    """Fill a dense block with a part; ``args``: shape, layout, the axis that is cut."""
 
     def work(self) -> None:
         """Fill the block."""
-        minor, axis = self.args
-        part = part_of(self.ins, minor)
+        shape, layout, axis = self.args
+        part = block_part(self.ins, shape, layout, self.rank)
         (part if axis == 0 else part.T).toarray(out=block_of(self.out))
 
 
@@ -185,12 +195,15 @@ class Spread(SingleEngine):
 class Looked(SingleEngine):
     """Give each element what a dense array has at its place; operands: indices, pointers, that.
 
-    ``args``: the axis that is cut.
+    ``args``: shape, layout, the axis that is cut.
     """
 
     def work(self) -> None:
         """Fill the block."""
-        (axis,) = self.args
+        shape, layout, axis = self.args
         indices, indptr, x = [block_of(base) for base in self.ins]
+        box = box_of(layout, shape, self.rank)
+        assert box is not None  # it has elements
+        indices = indices - indices.dtype.type(box[1][0])
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         block_of(self.out)[...] = x[rows, indices] if axis == 0 else x[indices, rows]

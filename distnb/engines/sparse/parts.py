@@ -13,6 +13,8 @@ import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
+from distnb.geometry.boxes import box_of
+from distnb.geometry.layout import Ints, Layout
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
@@ -21,6 +23,7 @@ __all__ = [
     "Held",
     "Making",
     "block_of",
+    "block_part",
     "csr",
     "load_scipy",
     "multiply",
@@ -53,6 +56,17 @@ def part_of(bases: list[LocalBase], minor: int) -> Any:
     for block in (data, indices, indptr):  # SciPy sorts and sums in place where that suits it
         block.flags.writeable = False
     return csr(data, indices, indptr, (len(indptr) - 1, minor))
+
+
+def block_part(bases: list[LocalBase], shape: Ints, layout: Layout, rank: int) -> Any:
+    """Return the part of a rank that has something, without the columns that it has nothing of."""
+    box = box_of(layout, shape, rank)
+    assert box is not None
+    first, end = box[1]
+    data, indices, indptr = [block_of(base) for base in bases]
+    if (first, end) == (0, shape[1]):
+        return part_of(bases, shape[1])
+    return csr(data, indices - indices.dtype.type(first), indptr, (len(indptr) - 1, end - first))
 
 
 class Making:

@@ -5,7 +5,8 @@ Where the minor axis is summed, each engine first gets the entries of ``x`` that
 does one after the other, and only then waits for those that read its entries. ``scatter``:
 the major axis is summed; each engine has its entries of ``x``, and gives what it has for the result
 to those that hold this, who add it up in the order of the ranks. The ranks know from the plan's
-counts who sends; on a node, ``bring`` reads in place.
+counts who sends; on a node, ``bring`` reads in place. Where several ranks have columns of the same
+rows, ``fold`` adds up what they have.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from distnb.engines.runtime.store import BaseTable
 from distnb.engines.sparse.needs import Need, take_into, taken
 from distnb.engines.sparse.parts import block_of
 from distnb.engines.sparse.semirings import Ring
+from distnb.geometry.boxes import Box, box_of, meet, within
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Brought", "Gathered", "Multiplied", "Picked", "Scattered"]
+__all__ = ["Brought", "Folded", "Gathered", "Multiplied", "Picked", "Scattered"]
 
 _ENTRIES, _PLACES = 0, 1
 _MET = 1
@@ -157,6 +159,74 @@ class Picked(SingleEngine):
         """Fill the block."""
         plan, entries = self.ins
         block_of(self.out)[...] = block_of(entries)[plan.kept.indices]
+
+
+class Folded:
+    """Add up what ranks have for the same lines, in the order of their columns.
+
+    ``args``: shape and layout of the sparse array. The first operand has what each rank has for its
+    lines, the second one its pointers: what has no elements is not sent where that is less. Of the
+    output each rank has some lines.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        self.rank = store.rank
+        shape, layout = command.args
+        bases = [store.bases[x.base] for x in (*command.ins, *command.outs)]
+        self.source, self.pointers, self.out = bases
+        ranks = range(self.out.layout.grid.size)
+        parts = {r: box[:1] for r in ranks if (box := box_of(self.out.layout, self.out.shape, r))}
+        boxes = {r: box for r in ranks if (box := box_of(layout, shape, r))}
+        order = sorted(boxes, key=lambda r: boxes[r][1])
+        #: Where in this rank's lines are those of others, and in its part those that others have.
+        self.gives = _common(boxes.get(self.rank, ())[:1], parts)
+        self.takes = _common(parts.get(self.rank, ()), {r: boxes[r][:1] for r in order})
+        self.owed: list[Key] = [(r, _ENTRIES) for r in self.gives if r != self.rank]
+        self.expected: list[Key] = [(r, _ENTRIES) for r in self.takes if r != self.rank]
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Send what others add up, and do so."""
+        before = clock.switch(TRANSFER)
+        lines, out = block_of(self.source), block_of(self.out)
+        there = np.diff(block_of(self.pointers)) > 0
+        for r, _ in self.owed:
+            where = self.gives[r]
+            exchange.send(r, _ENTRIES, _without_zeros(lines[where], there[where]))
+        out[...] = 0
+        for r, where in self.takes.items():
+            if r == self.rank:
+                out[where] += lines[self.gives[r]]
+            else:
+                _add_to(out[where], exchange.take(r, _ENTRIES))
+        clock.switch(before)
+
+
+def _without_zeros(lines: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Return the bytes of lines; if that is less than half, of those that are there, and a mask."""
+    few = np.count_nonzero(there) * (lines.nbytes // len(lines)) + _mask_length(lines)
+    less = 2 * few < lines.nbytes
+    values = np.ascontiguousarray(lines[there] if less else lines).reshape(-1).view(np.uint8)
+    return np.concatenate([values, np.packbits(there)]) if less else values
+
+
+def _add_to(lines: np.ndarray, message: np.ndarray) -> None:
+    """Add what came to some lines."""
+    if message.nbytes == lines.nbytes:
+        lines += message.view(lines.dtype).reshape(lines.shape)
+        return
+    values, mask = np.split(message, [-_mask_length(lines)])
+    there = np.unpackbits(mask, count=len(lines)).astype(bool)
+    lines[there] += values.view(lines.dtype).reshape(-1, *lines.shape[1:])
+
+
+def _mask_length(lines: np.ndarray) -> int:
+    return -(-len(lines) // 8)
+
+
+def _common(box: Box, others: dict[int, Box]) -> dict[int, slice]:
+    """Return where in an interval others have something of it, by rank."""
+    met = {r: meet(box, other) for r, other in others.items()} if box else {}
+    return {r: within(both, box)[0] for r, both in met.items() if both is not None}
 
 
 class Scattered:

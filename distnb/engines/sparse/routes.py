@@ -1,4 +1,4 @@
-"""Elements that are sent to who is to have them: triplets, and parts cut along the other axis."""
+"""Elements that are sent to who is to have them: triplets, and parts that are cut otherwise."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from distnb.engines.sparse.parts import (
     some,
     stacked,
 )
+from distnb.geometry.boxes import Box, box_of, meet, within
 from distnb.wire.protocol import Collective
 
-__all__ = ["Route", "Turn"]
+__all__ = ["Lay", "Route", "Turn"]
 
 _MAJOR, _MINOR, _ELEMENTS = 0, 1, 2
 
@@ -129,3 +130,74 @@ class Turn(_Pushing):
         ]
         found = stacked(pieces, own).tocsc()  # of a row, elements in the order of the columns
         return csr(found.data, found.indices, found.indptr, found.shape[::-1])
+
+
+class Lay(Making):
+    """Give to each rank its box of the array; ``args``: shape, layout that it has, that it gets.
+
+    What a rank has of a row it has in the order of what it got it from, which is that of columns.
+    Where all ranks have all, each takes its own.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        super().__init__(command, store)
+        self.shape, source, target = self.args
+        ranks = range(self.out.layout.grid.size) if source.copies == 1 else (self.rank,)
+        self.has = box_of(source, self.shape, self.rank)
+        self.gets = box_of(target, self.shape, self.rank)
+        self.rows = (target.local_shape(self.shape, self.rank) or (0,))[0]
+        gives = {r: meet(self.has, box_of(target, self.shape, r)) for r in ranks}
+        takes = {r: meet(self.gets, box_of(source, self.shape, r)) for r in ranks}
+        #: What this rank gives to whom, and takes of whom, in the order of the columns.
+        self.gives = {r: box for r, box in gives.items() if box is not None}
+        met = [(box[1], box[0], r) for r, box in takes.items() if box is not None]
+        self.takes = {r: (rows, columns) for columns, rows, r in sorted(met)}
+        self.owed = [(r, tag) for r in self.gives if r != self.rank for tag in PART]
+        self.expected = [(r, tag) for r in self.takes if r != self.rank for tag in PART]
+
+    def make(self, exchange: Exchange) -> Any:
+        """Return the part: what all ranks have of this one's box."""
+        part, kind = part_of(self.ins, self.shape[1]), self.ins[1].dtype
+        for r, box in self.gives.items():
+            if r != self.rank:
+                send_part(exchange, r, self._within(part, box), kind)
+        pieces = []
+        for r, box in self.takes.items():
+            own = r == self.rank
+            found = self._within(part, box) if own else receive_part(exchange, r, kind, part)
+            pieces.append((box[0], found))
+        return self._joined(pieces, part)
+
+    def _within(self, part: Any, box: Box) -> Any:
+        """Return what this rank has of a box."""
+        assert self.has is not None
+        rows, columns = within(box, self.has)[0], box[1]
+        low, high = part.indptr[[rows.start, rows.stop]]
+        arrays = (part.data[low:high], part.indices[low:high])  # which are not copied
+        found = csr(*arrays, part.indptr[rows.start : rows.stop + 1] - low, _rows(rows, part))
+        if columns == self.has[1]:
+            return found
+        found = found[:, slice(*columns)]
+        indices = found.indices + found.indices.dtype.type(columns[0])
+        return csr(found.data, indices, found.indptr, _rows(rows, part))
+
+    def _joined(self, pieces: list[tuple[tuple[int, int], Any]], like: Any) -> Any:
+        """Return the part of pieces of rows, which may have others of their columns."""
+        if self.gets is None:
+            none, shape = np.zeros(self.rows + 1, like.indptr.dtype), (self.rows, self.shape[1])
+            return csr(like.data[:0], like.indices[:0], none, shape)
+        found = stacked([piece for _, piece in pieces], like)
+        if len({rows for rows, _ in pieces}) == len(pieces):
+            return found
+        (low, high), _ = self.gets
+        rows = np.concatenate([np.arange(*rows) for rows, _ in pieces])  # of each row of a piece
+        rows = np.repeat(rows, np.diff(found.indptr))
+        order = np.argsort(rows, kind="stable")
+        pointers = np.searchsorted(rows[order], np.arange(low, high + 1))
+        data, indices = found.data[order], found.indices[order]
+        return csr(data, indices, pointers, (self.rows, self.shape[1]))
+
+
+def _rows(rows: slice, part: Any) -> tuple[int, int]:
+    """Return the shape of some rows of a part."""
+    return rows.stop - rows.start, part.shape[1]

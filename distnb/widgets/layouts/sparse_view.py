@@ -19,12 +19,8 @@ class Shares(Protocol):
     """What is drawn (``client.sparse.structure.SparseLayout``)."""
 
     @property
-    def axis(self) -> str:
-        """What is cut."""
-
-    @property
-    def parts(self) -> tuple[tuple[int, int], ...]:
-        """From where up to where, for each engine."""
+    def holdings(self) -> tuple[str, ...]:
+        """What each engine has."""
 
     @property
     def nnz(self) -> tuple[int, ...]:
@@ -86,7 +82,7 @@ def _write(ax: Any, layout: Shares, mean: float, most: int) -> None:
         times = f"  {count / mean:.2f} x mean" if mean else ""
         at, paper = count + 0.02 * max(1, most), {"fc": ax.get_facecolor(), "ec": "none", "pad": 1}
         ax.text(at, rank, f"{count:,}{times}", va="center", fontsize=8, bbox=paper)
-    names = [f"engine {r}: {layout.axis} {a:,}:{b:,}" for r, (a, b) in enumerate(layout.parts)]
+    names = [f"engine {r}: {what}" for r, what in enumerate(layout.holdings)]
     ax.set_yticks(range(len(names)), names)
 
 
