@@ -175,27 +175,16 @@ def test_engines_that_die_in_a_batch_that_needs_what_was_on_disk(spilling):
     check(found)
 
 
-def test_what_the_notebook_has_in_reach_goes_last(two):
-    found = many(ROOM - 1)
+def test_little_of_it_is_in_reach_of_the_notebook(two):
+    found = many()
     with setting(place="auto"):
-        for x, data in found:
-            assert x[3, 4].item() == data[3, 4]
-        assert all(x.dbase.near is not None for x, _ in found)
-        through, view, whole = iter(found[1][0][2]), found[2][0].near[3], found[3][0].near
-        assert next(through) == found[1][1][2, 0]
-        limit(two, ROOM - 2)
-        with setting(place="engines"):
-            y = found[4][0] + found[5][0]  # what engines have goes, and comes back for others
-        assert [k for k, (x, _) in enumerate(found) if x.dbase.disk is not None] == [0, 6]
-        assert next(through) == found[1][1][2, 1]
-        np.testing.assert_array_equal(view, found[2][1][3])
-        np.testing.assert_array_equal(whole, found[3][1])
-        del through, view, whole
-        for x, data in found:  # small steps bring them back
-            x[5, 6] = data[5, 6] = 9.5
-            assert x[3, 4].item() == data[3, 4]
+        for _ in range(2):
+            for k, (x, data) in enumerate(found):
+                assert x[3, 4].item() == data[3, 4]
+                x[5, 6] = data[5, 6] = 9.5 + k
+                assert sum(x.dbase.near is not None for x, _ in found) <= ROOM / 4
+        assert any(x.dbase.near is not None for x, _ in found)
     check(found)
-    np.testing.assert_array_equal(y.to_numpy(), numbers(4) + numbers(5))
 
 
 @pytest.mark.parametrize(

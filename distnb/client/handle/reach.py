@@ -16,7 +16,7 @@ from math import prod
 from typing import Any
 
 from distnb.client.handle.array import Array
-from distnb.client.handle.spilling import bring_back
+from distnb.client.handle.spilling import bring_back, may_come
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -80,6 +80,8 @@ def _come(base: Base, pace: Pace) -> bool:
     if base.look is not None:
         return bool(base.look.come(base, lambda root: _come(root, pace)))
     if base.lost or base.known is not None or pace.wanted.get(base.handle, 0) < 0:
+        return False
+    if not may_come(base):
         return False
     if base.disk is not None:
         bring_back(base)

@@ -9,8 +9,6 @@ it is back.
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Iterable
 from functools import partial
 from itertools import count
@@ -19,20 +17,23 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb.client.batching.budget import need
 from distnb.client.batching.replies import MISSING
-from distnb.client.handle.array import Array
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
+from distnb.common.config import config
 from distnb.common.errors import EngineError
 from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.common.shared_segments import SharedSegment
 from distnb.wire import protocol
 from distnb.wire.protocol import Ask, Command
 
-__all__ = ["Spilling", "bring_back"]
+__all__ = ["Spilling", "bring_back", "may_come"]
 
 #: Bytes on an engine up to which a base is not worth a place on a disk.
 _LEAST = 1 << 16
+#: The part of an engine's memory that may be in reach of the notebook, of what could go to disk.
+_IN_REACH = 4
 
 
 class Spilling:
@@ -58,7 +59,7 @@ class Spilling:
             self._spilling = True
             try:
                 _settle(session)
-                if session.connection.dead or not session.recorder.empty:
+                if session.connection.dead or session.recorder.pending:
                     return "nothing goes to disk before engines have done what they were asked"
                 return self._spill(session, excess)
             finally:
@@ -90,20 +91,14 @@ class Spilling:
         return ""
 
     def _chosen(self, session: Session, excess: float) -> list[tuple[Base, np.ndarray]]:
-        """Return those that were not used for longest, and enough of them, with their memory.
-
-        What is in reach of the notebook comes last.
-        """
+        """Return those that were not used for longest, and enough of them, with their memory."""
         there = session.handles.entries
         self._used = {h: step for h, step in self._used.items() if h in there}
         self._away = {h for h in self._away if h in there}
         session.memory.seen = {h for h in session.memory.seen if h in there}
         loose = [base for base in bases_of(session) if self._is_loose(session, base)]
-        away = [base for base in loose if base.near is None]
-        if sum([base.nbytes for base in away]) < excess:
-            away += _withdrawn(session, [base for base in loose if base.near is not None])
         chosen, left = [], excess
-        for base in sorted(away, key=lambda base: (self._used.get(base.handle, 0), base.handle)):
+        for base in sorted(loose, key=lambda base: (self._used.get(base.handle, 0), base.handle)):
             if left > 0:
                 chosen.append((base, _memory_of(session, base)))
                 left -= base.nbytes
@@ -115,7 +110,7 @@ class Spilling:
         Copies that engines share lie elsewhere.
         """
         handle, kept = base.handle, session.ledger.kept.get(base.handle)
-        if base.lost or base.nbytes <= _LEAST or base.layout.copies > 1:
+        if base.near is not None or base.lost or base.nbytes <= _LEAST or base.layout.copies > 1:
             return False
         if handle in self._needed or handle in self._busy or handle in session.memory.seen:
             return False
@@ -189,39 +184,6 @@ def _memory_of(session: Session, base: Base) -> np.ndarray:
     return cast(np.ndarray, session.ledger.kept[base.handle].memory)
 
 
-def _withdrawn(session: Session, bases: list[Base]) -> list[Base]:
-    """Return the bases in reach at whose memory nobody looks; they are not in reach any more.
-
-    Arrays remember how they look at it: they forget that. Who looks at it meanwhile, on the way to
-    here or in another thread, refers to it; who is about to waits for the recorder's lock.
-    """
-    near = {id(base.near): base for base in bases if base.look is None}
-    for base in near.values():
-        base.near = None
-    for x in [x for x in gc.get_objects() if issubclass(type(x), Array)]:
-        if id(getattr(x, "_whole", None)) in near:  # one may be half made, in another thread
-            x._near = x._whole = None
-    found = []
-    for base in near.values():
-        if _is_looked_at(base, id(_memory_of(session, base))):
-            base.near = base.memory
-        else:
-            base.since, base.kept = session.batches + 1, None  # it may have been written here
-            found.append(base)
-    return found
-
-
-def _is_looked_at(base: Base, listed: int) -> bool:
-    """Tell whether anybody refers to memory but a base, and the ledger, to an array of this id."""
-    memory: Any = base.memory
-    owner = memory.base  # which all views of it refer to
-    mine = 3  # the base's, or the view of it that is the base's; the variable, the argument
-    return bool(
-        sys.getrefcount(memory) > mine + (id(memory) == listed)
-        or sys.getrefcount(owner) > mine + (id(owner) == listed)
-    )
-
-
 def _write(session: Session, memories: list[np.ndarray]) -> list[np.ndarray]:
     """Return where on the disk all of it is now, too; nothing is there if this fails."""
     disk = cast(SharedSegment, session.memory.disk)
@@ -256,6 +218,21 @@ def bring_back(base: Base) -> None:
     """Have a base in memory that is on disk."""
     spilling: Spilling = base.session.extensions[Spilling]
     spilling.bring_back(base.session, [base])
+
+
+def may_come(base: Base) -> bool:
+    """Tell whether a base may come in reach of the notebook.
+
+    What is there cannot go to disk: where it could, that is to be a small part of all.
+    """
+    session, budget = base.session, base.session.handles.budget
+    if session.memory.disk is None or not budget.share:
+        return True
+    nbytes = need(base.shape, base.dtype, base.layout)
+    if nbytes <= _LEAST:
+        return True
+    there = sum([b.nbytes for b in bases_of(session) if b.near is not None])
+    return there + nbytes <= budget.share * config.memory_share / _IN_REACH
 
 
 def spill(session: Session, excess: float) -> str:
