@@ -111,8 +111,7 @@ class Session:
         owner: Owner | None = None,
         segment: SharedSegment | None = None,
     ) -> None:
-        self.transport = transport
-        self.size = transport.size
+        self.transport, self.size = transport, transport.size
         self.closed = False
         self._owner = owner
         #: What it was asked for with, and how often: who is given it again is one more user.
