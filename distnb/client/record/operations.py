@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,9 +86,7 @@ def elementwise(
             found = quick(row.run, inputs)
             if found is None and SCALARS.issuperset(map(type, inputs)):
                 found = quick_done(row.run, inputs)
-        if found is None:
-            found = simple(op, inputs, out)
-        if found is None and isinstance(row.run, np.ufunc):
+        if found is None and (found := simple(op, inputs, out)) is None:
             found = _brought_together(row.run, inputs, out)
         if found is not None:
             return found
@@ -114,7 +112,7 @@ def elementwise(
     return found[0] if row.nout == 1 else found
 
 
-def _brought_together(run: np.ufunc, inputs: Sequence[Any], out: Any) -> Any:
+def _brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) -> Any:
     """Do a small step on arrays at home and others, which come in reach for it; None if it is none.
 
     Without this they would stay on engines for as long as those at home meet them.
@@ -122,7 +120,7 @@ def _brought_together(run: np.ufunc, inputs: Sequence[Any], out: Any) -> Any:
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     arrays = [x for x in (*inputs, one) if isinstance(x, Array)]
     away = [x for x in arrays if x.near is None]
-    if not away or len(away) == len(arrays) or run.nout > 1:
+    if not away or len(away) == len(arrays) or not (isinstance(run, np.ufunc) and run.nout == 1):
         return None
     session = away[0].session
     alike = all(x.session is session for x in arrays)
