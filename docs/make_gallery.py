@@ -24,7 +24,7 @@ from run import execute  # noqa: E402 - a script beside the notebooks
 
 NAMES = ("stocks", "images", "climate", "regression")
 #: These have no picture on the page.
-OTHERS = ("heat", "packages")
+OTHERS = ("heat", "packages", "tour", "seeing")
 _COLOURS = 96
 
 
@@ -57,7 +57,10 @@ def main() -> None:
             execute(name, Path(folder), 300)
             notebook = nbformat.read(Path(folder) / f"{name}.ipynb", as_version=4)
         pictures = stored(notebook)
-        nbformat.write(notebook, NOTEBOOKS / f"{name}.ipynb")
+        text = nbformat.writes(notebook)
+        for folder in (sys.prefix, str(HERE.parent)):  # paths of this machine, in warnings
+            text = text.replace(f"{folder}/", "")
+        (NOTEBOOKS / f"{name}.ipynb").write_text(text + "\n", encoding="utf-8")
         if name in NAMES:
             (HERE / "images" / f"gallery-{name}.png").write_bytes(pictures[-1])
 
