@@ -164,7 +164,7 @@ def draw(ax: Any, found: list[Row]) -> None:
     widest = max((max(row.now, sum(row.spent)) for row in found), default=0) / 1e6 or 1
     for c, starts in enumerate(bars.draw(ax, parts, STYLES)):
         style = STYLES[c]
-        paper = {"fc": style.colour, "ec": "none", "pad": 1} if style.hatch else None
+        paper = {"fc": "white", "ec": "none", "pad": 1.5} if style.hatch else None
         colour = ink() if c == IDLE else style.ink
         for i, (_, widths) in enumerate(parts):
             if len(found) <= 24 and widths[c] > 0.07 * widest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from distnb.measure.events import Report
@@ -18,6 +19,9 @@ from distnb.widgets.times.pages import bare, head_of, page_of, small_page, text_
 from distnb.widgets.times.trace import trace
 
 __all__ = ["TimeReport"]
+
+#: Characters of a line above the bars.
+_TITLE = 100
 
 
 class TimeReport(Showing):
@@ -80,7 +84,7 @@ class TimeReport(Showing):
             size = (7.0, 1.4 + 0.3 * min(len(found), 24))
             ax = pyplot.subplots(figsize=size, layout="constrained")[1]
         draw(ax, found)
-        title = "\n".join([head_of(self._report), ladder.split(self._report)])
+        title = "\n".join([head_of(self._report), *wrap(self._report.advice, _TITLE)])
         ax.set_title(title, loc="left", fontsize=9, pad=24, parse_math=False)  # above the legend
         return ax
 
