@@ -937,6 +937,7 @@ def test_bytes_in_another_order_are_no_view(session):
 @pytest.mark.parametrize("dist", [None, "block"])
 def test_casts_that_keep_values(session, dist):
     numbers = [1.5, NAN, INF, -1.0, 1e300, 0.1, 300, 2**53 + 1, -0.0, 2**63, 1 + 1j, 1 + 0j, True]
+    numbers += [complex(NAN, 1), complex(NAN, 0)]
     for number, kind in itertools.product(numbers, ("i8", "u1", "u8", "f2", "f4", "f8", "D", "?")):
         a = np.array([1, number])
         x = dnb.array(a, dist=dist)
@@ -960,6 +961,21 @@ def test_sequences_of_all_kinds_are_operands(session):
         with pytest.raises(TypeError):
             dnb.ones(3) + text
     same(dnb.indices(n for n in (2, 3)), np.indices(n for n in (2, 3)))
+
+
+def test_axes_and_names_of_arguments(session):
+    x, a = dnb.array([1, 2, 9], dist="block"), np.array([1, 2, 9])
+    for call in (
+        lambda xp, x: xp.unwrap(x, axis=5),
+        lambda xp, x: xp.unwrap(x[0]),
+        lambda xp, x: xp.unwrap(x, axis=-1),
+        lambda xp, x: np.add.accumulate(array=x),
+        lambda xp, x: np.add.reduce(array=x),
+        lambda xp, x: xp.cumsum(x, axis=(0,)),
+        lambda xp, x: xp.cumsum(x, axis=True),
+        lambda xp, x: xp.add.accumulate(x, axis=(0,)),
+    ):
+        agree(lambda call=call: call(np, a), lambda call=call: call(dnb, x))
 
 
 def test_an_array_is_resized_again_and_again(session):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.handle import conversion
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Grid, Layout
 from tests.contract.support import agree, another, no_warnings, numbered, on_engines, same, setting
@@ -375,3 +376,35 @@ def test_engines_share_the_cores_of_their_node(session):
         assert engine["threads"] <= allowed
         assert used
         assert max(used) <= allowed
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_an_element_whose_copy_fills_a_batch_goes_before_a_new_array(session, size):
+    with setting(place="engines", cutoff=0, flush_size=size):
+        x = dnb.arange(1000.0)
+        session.flush()
+        e = x[7]
+        y = dnb.array(np.arange(100.0), dist="cyclic")  # its parts go with its command
+        np.testing.assert_array_equal(y.to_numpy(), np.arange(100.0))
+        assert float(e) == 7
+
+
+def test_of_windows_only_those_that_are_used_go_to_engines(session, monkeypatch):
+    sent = []
+    from_host = conversion.from_host
+
+    def noted(session, data, layout):
+        sent.append(data.nbytes)
+        return from_host(session, data, layout)
+
+    monkeypatch.setattr(conversion, "from_host", noted)
+    a = np.arange(20_000.0)
+    with setting(cutoff=1 << 20):
+        x = dnb.array(a)
+        some = dnb.lib.stride_tricks.sliding_window_view(x, 400)[::50]
+        with setting(place="engines"):
+            found = some + dnb.zeros(some.shape, dist="block")
+            np.testing.assert_array_equal(
+                found.to_numpy(), np.lib.stride_tricks.sliding_window_view(a, 400)[::50]
+            )
+    assert max(sent, default=0) <= some.nbytes

@@ -1,5 +1,8 @@
 """Sparse arrays agree with SciPy's, whatever the layout, the dtype and the structure."""
 
+import operator
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -530,3 +533,13 @@ def test_solvers_of_vectors_on_engines(session):
         sparse.linalg.cg(sparse.csr_array((2, 3)), np.ones(2))
     with pytest.raises(ValueError, match="b: got"):
         sparse.linalg.cg(sparse.csr_array(a), np.ones((n, 2)))
+
+
+@pytest.mark.parametrize("compare", [operator.le, operator.eq, operator.ne, operator.gt])
+def test_elements_of_one_place_are_summed_where_they_are_compared(session, compare):
+    parts = np.array([1.0, 2, 5, 3, 4]), np.array([4, 4, 0, 0, 1]), np.array([0, 3, 4, 4, 5])
+    S = sp.csr_array(parts, shape=(4, 5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, wanted = compare(dnb.sparse.csr_array(S), 2), compare(S, 2)
+    np.testing.assert_array_equal(found.toarray().to_numpy(), wanted.toarray())

@@ -173,6 +173,8 @@ def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:
 def _same_values(x: Any, found: Any) -> bool:
     """Tell whether elements are what they were before they were cast."""
     same = found.astype(x.dtype) == x
+    if x.dtype.kind == "c" != found.dtype.kind and not bool((x.imag == 0).all()):
+        return False
     if {found.dtype.kind, x.dtype.kind} == {"i", "u"}:
         same = same & ((found < 0) == (x < 0))  # there and back, -1 is -1 by way of 2**64 - 1
     elif x.dtype.kind in "fc":

@@ -689,6 +689,7 @@ class DistArray(Array):
                 return found
         if method != "at" and any(not understood(x) for x in inputs):
             return NotImplemented
+        kwargs.pop("array", None)  # an input that was given by name is there twice
         if method == "__call__" and ufunc in COMPARISONS and not kwargs and any(map(odd, inputs)):
             return comparison(ufunc, *inputs)
         row = table.ELEMENTWISE.get(ufunc.__name__)

@@ -117,10 +117,17 @@ def _copy_of(x: Array) -> Any:
     base = x.dbase
     if base.sharing is not None or base.exported:  # others may have written there
         base.kept = None
+    host = cast(np.ndarray, base.host)
+    if (
+        base.sharing is not None and x.nbytes < host.nbytes
+    ):  # windows are larger than what they show
+        near = np.ascontiguousarray(x.near)
+        part = from_host(base.session, near, replicated(near.ndim, base.session.size))
+        return Array.made(part.dbase, part.dview, writeable=False)
     layout = replicated(len(base.shape), base.session.size)
     copy = None if base.kept is None else base.kept.get(layout)
     if copy is None or copy.lost:
-        copy = from_host(base.session, cast(np.ndarray, base.host), layout).dbase
+        copy = from_host(base.session, host, layout).dbase
         base.kept = {layout: copy}
     return Array.made(copy, x.dview, writeable=False)
 

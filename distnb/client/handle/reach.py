@@ -84,8 +84,10 @@ def _come(base: Base, pace: Pace) -> bool:
     if not may_come(base):
         return False
     if base.disk is not None:
-        bring_back(base)
-    if base.memory is None and not _laid(base, pace):
+        with base.session.recorder.lock:  # or another thread's array could send it there again
+            bring_back(base)
+            base.near = base.memory
+    elif base.memory is None and not _laid(base, pace):
         return _fetched(base)
     base.near = base.memory
     base.session.reaches += 1

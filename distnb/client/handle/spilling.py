@@ -83,10 +83,14 @@ class Spilling:
         except (OSError, MemoryError) as error:
             return f"and nothing could go to disk (dnb.config.spill): {error}"
         for (base, memory), place in zip(going, there, strict=True):
+            # First of all it counts as there: to read back the same bytes is never wrong.
             base.disk = place
-            session.memory.segment.empty(memory)
-            base.nbytes = session.handles.budget.change(base.nbytes, 0)
             self._away.add(base.handle)
+            base.nbytes = session.handles.budget.change(base.nbytes, 0)
+            try:
+                session.memory.segment.empty(memory)
+            except OSError as error:
+                return f"and its memory could not be given back (dnb.config.spill): {error}"
         _note(session, [memory for _, memory in going], "went to disk", began)
         return ""
 

@@ -268,7 +268,8 @@ def _allowed(
         return home or not any(x.dtype.kind in "fc" for x in arrays)
     if kind == "grows":
         return 8 * _factor(args) <= QUICK
-    if kind == "wide" and 16 * _most(arrays) > QUICK < 16 * _widest(arrays, len(args)):
+    given = len(args) + len(options)
+    if kind == "wide" and 16 * _most(arrays) > QUICK < 16 * _widest(arrays, given):
         return False
     return 16 * _asked((*args, *options.values()) if options else args) <= QUICK
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import one_axis
 from distnb.client.math.differences import diff
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import array, asarray, zeros_like
@@ -448,7 +449,9 @@ def unwrap(
     array([ 0,  3,  6,  9, 12])
     """
     x = asarray(p)
-    d = axis % x.ndim
+    if not x.ndim:
+        raise ValueError("diff requires input that is at least one dimensional")
+    d = one_axis(axis, x.ndim)
     rest = (slice(None),) * d + (slice(1, None),)
     steps = diff(x, axis=d)
     dtype = np.result_type(steps.dtype, period)

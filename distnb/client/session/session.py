@@ -294,6 +294,7 @@ class Session:
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
         with self.recorder.lock:  # the idle timer must not send the one without the other
+            self.deferred.record()  # nor what is recorded before a command, if that fills a batch
             self.record(make(self.recorder.attach(parts)))
 
     def bases(self) -> list[Entry]:

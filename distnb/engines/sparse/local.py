@@ -33,6 +33,8 @@ def _operator(_: int, parts: list[Any], dense: list[Any], name: str, *scalar: An
     if scalar:
         kind, value = scalar
         parts = [*parts, np.dtype(kind).type(value) if kind else value]
+        if not parts[0].has_canonical_format:  # SciPy sums elements of one place where they are
+            parts[0] = parts[0].copy()
     left, right = parts
     return getattr(left, name)(right)
 
