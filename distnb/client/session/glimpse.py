@@ -26,6 +26,8 @@ WAITING = "being computed"
 
 #: Seconds between two looks whether engines have replied: at first, and at most.
 _PAUSES = (0.0001, 0.01)
+#: Seconds for which the idle timer, which sends what is recorded, is waited for.
+_BRIEFLY = 0.2
 
 
 class Asked:
@@ -93,7 +95,7 @@ class Glimpse:
         reason = _hindrance(session)
         if reason:
             return reason
-        if not session.recorder.lock.acquire(blocking=False):
+        if not session.recorder.lock.acquire(timeout=min(seconds, _BRIEFLY)):
             return "in use by another thread"
         try:
             if not (session.quiet() or not session.connection.full):
