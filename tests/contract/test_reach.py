@@ -541,3 +541,8 @@ def test_what_meets_an_array_at_home_comes_in_reach(session):
             np.subtract(z[i], y, out=z[i])
         assert session.batches == before
         same(z, a + 1)
+        column = dnb.array(numbered((3000, 1)))
+        wide = dnb.array(b, dist="block")
+        session.send()
+        same(column * wide, numbered((3000, 1)) * b)  # large: it stays with engines
+        assert wide.near is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.reach import admitted
+from distnb.client.handle.small_steps import QUICK, made_of, quick, quick_out
 from distnb.client.handle.small_steps import done as quick_done
-from distnb.client.handle.small_steps import made_of, quick, quick_out
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.record.ufunc_options import as_mask, has_plain, options_of, put_plain
@@ -123,8 +124,11 @@ def _brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) 
     if not away or len(away) == len(arrays) or not (isinstance(run, np.ufunc) and run.nout == 1):
         return None
     session = away[0].session
-    alike = all(x.session is session for x in arrays)
-    if not alike or not admitted(session, away, 2 * sum(x.nbytes for x in arrays)):
+    if any(x.session is not session for x in arrays):
+        return None
+    if 16 * prod(broadcast_shape(inputs, (one,))) > QUICK:  # engines do it, and want them there
+        return None
+    if not admitted(session, away, 2 * sum(x.nbytes for x in arrays)):
         return None
     return quick(run, inputs) if one is None else quick_out(run, inputs, one)
 
