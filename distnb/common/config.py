@@ -60,7 +60,8 @@ class Config:
     """Share of a node's available memory that arrays may fill before creation is refused. Where
     processes are in control groups (cgroups) with limits, what these leave is what is available."""
     pool_bytes: int = 1 << 28
-    """Bytes of freed blocks that an engine keeps for reuse."""
+    """Bytes of freed blocks that an engine keeps for reuse. Of the memory that the notebook shares
+    with its engines, a quarter of what no array has taken is kept, if that is more."""
     shared: int = 1 << 18
     """Bytes from which elements that an engine needs of another one on its node are read in shared
     memory, and not sent; 0 for never. Read when a session starts."""

@@ -14,7 +14,22 @@ import numpy as np
 
 from distnb.common.shared_segments import SharedSegment
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "size_class"]
+
+#: Bytes below which memory is taken to the byte.
+_EXACT = 1 << 16
+
+
+def size_class(nbytes: int) -> int:
+    """Return how many bytes are taken for ``nbytes``: an eighth more at most, pages not touched.
+
+    So arrays that grow or shrink in a loop have the memory of those before.
+
+    >>> [size_class(n) for n in (100, 1 << 20, (1 << 20) + 1)]
+    [100, 1048576, 1179648]
+    """
+    step = 1 << max(nbytes.bit_length() - 4, 0)
+    return nbytes if nbytes < _EXACT else -(-nbytes // step) * step
 
 
 class _Lease(weakref.ref[np.ndarray]):
@@ -50,30 +65,37 @@ class Pool:
 
         It comes back when neither the array nor a view of it is there any more.
         """
-        kind = nbytes, shared
+        size = size_class(nbytes)
+        kind = size, shared
         memory = self.collect(kind)
         for other in (True,) if shared else (False, True):
-            waiting = self.free.get((nbytes, other))
+            waiting = self.free.get((size, other))
             if memory is None and waiting:
-                self.held -= nbytes
-                kind, memory = (nbytes, other), waiting.pop()
-        return self._lend(kind, self._new(nbytes, shared) if memory is None else memory)
+                self.held -= size
+                kind, memory = (size, other), waiting.pop()
+        return self._lend(kind, self._new(size, shared) if memory is None else memory, nbytes)
 
     def claim(self, place: int, nbytes: int) -> np.ndarray:
-        """Return memory at a place of the segment, with what is there."""
+        """Return memory at a place of the segment, which a pool gave out, with what is there."""
         assert self.segment is not None
-        return self._lend((nbytes, True), self.segment.claim(place, nbytes))
+        size = size_class(nbytes)
+        return self._lend((size, True), self.segment.claim(place, size), nbytes)
+
+    def keep_at_most(self, limit: int) -> None:
+        """Keep no more than so many bytes from now on."""
+        self.limit = limit
+        self._make_room(limit)
 
     def _new(self, nbytes: int, shared: bool) -> np.ndarray:
         if shared and self.segment is not None:
             return self.segment.take(nbytes)
         return np.empty(nbytes, np.uint8)
 
-    def _lend(self, kind: tuple[int, bool], memory: np.ndarray) -> np.ndarray:
-        if not len(memory):
+    def _lend(self, kind: tuple[int, bool], memory: np.ndarray, nbytes: int) -> np.ndarray:
+        if not nbytes:
             return memory
         # As it does not look like a view of an array, its own views refer to it and not beyond.
-        array = np.frombuffer(memoryview(cast(Any, memory)), np.uint8)
+        array = np.frombuffer(memoryview(cast(Any, memory)), np.uint8, nbytes)
         lease = _Lease(array, self._ended.append)
         lease.kind, lease.memory = kind, memory
         self._leases[id(lease)] = lease

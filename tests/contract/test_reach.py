@@ -546,3 +546,91 @@ def test_what_meets_an_array_at_home_comes_in_reach(session):
         session.send()
         same(column * wide, numbered((3000, 1)) * b)  # large: it stays with engines
         assert wide.near is None
+
+
+@pytest.mark.parametrize("what", ["rows @ vector", "vector @ rows", "columns", "matrices", "stack"])
+def test_products_are_done_where_both_operands_are(session, what):
+    """Of matrices that are large for a small step, too; layouts are those of engines."""
+    a, v = numbered((900, 700)) / 7, numbered((700,)) / 3
+    found = {}
+    for place in ("engines", "auto"):
+        with setting(place=place, cutoff=1 << 16):
+            x, y = dnb.array(a, dist="block"), dnb.array(v)
+            run = {
+                "rows @ vector": lambda x=x, y=y: x @ y,
+                "vector @ rows": lambda x=x: x[:, 5] @ x,
+                "columns": lambda x=x, y=y: x[:, 1:] @ y[1:],
+                "matrices": lambda x=x: x[:600] @ x[300:].T,
+                "stack": lambda x=x: x.reshape(3, 300, 700) @ x[:4].T,
+            }[what]
+            first = run()
+            before = session.batches
+            second = run()
+            assert place == "engines" or session.batches == before
+            np.testing.assert_array_equal(np.asarray(first), np.asarray(second))
+            found[place] = second.copy().layout.base.spell(), second.dtype, np.asarray(second)
+    assert found["auto"][:2] == found["engines"][:2]
+    np.testing.assert_allclose(found["auto"][2], found["engines"][2], rtol=1e-12)
+
+
+def test_what_goes_to_and_fro_is_done_in_the_notebook(session):
+    """Steps that are large otherwise, where small ones wait for each; and tried again later."""
+    a = numbered((1000, 800))
+    x = dnb.array(a, dist="block")
+
+    def turn():
+        nonlocal x, a
+        x, a = x * 1.5, a * 1.5
+        x[0], a[0] = 2.0, 2.0
+        assert float(x[1, 1]) == a[1, 1]
+        a /= 1.5
+        x /= 1.5
+
+    for _ in range(reach._PATIENCE * reach._TURNS + 3):
+        turn()
+    before = session.batches
+    for _ in range(5):
+        turn()
+    assert session.batches == before
+    same(x, a)
+    for _ in range(reach._TRIED // 2):
+        turn()
+    assert session.batches > before  # engines were tried once more
+    same(x, a)
+
+
+def test_a_mask_is_counted_once_until_it_is_written(session):
+    a = numbered((3000,))
+    with setting(place="engines"):
+        x, seen = dnb.array(a, dist="block"), []
+        mask = x > 100
+        session.flush()
+        add = session.recorder.add
+        session.recorder.add = lambda *c: (seen.extend(c), add(*c))[1]
+        try:
+            for _ in range(3):
+                same(x[mask], a[a > 100])
+            x[mask] = x[mask] + 1
+            counts = [c for c in seen if getattr(c, "op", "") == "count"]
+            assert len(counts) <= 1
+            mask[:500] = False
+            known = np.asarray(mask)
+            same(x[mask], np.where(a > 100, a + 1, a)[known])
+        finally:
+            session.recorder.add = add
+
+
+def test_numpys_scalars_and_arrays_are_operands_of_small_steps(session):
+    a = numbered((30, 20))
+    x = dnb.array(a, dist="block")
+    session.flush()
+    assert float(x[0, 0]) == a[0, 0]
+    before = session.batches
+    same(np.float64(3) <= x, np.float64(3) <= a)
+    same(np.array(2.5) * x, np.array(2.5) * a)
+    same(a - x, a - a)
+    same(x + a.astype("f4"), a + a.astype("f4"))
+    same(np.maximum(x, a[::-1]), np.maximum(a, a[::-1]))
+    assert (a < x).copy().layout.base.spell() == x.copy().layout.base.spell()
+    assert session.batches == before
+    same(np.ones((2, 30, 20)) * x, np.ones((2, 30, 20)) * a)

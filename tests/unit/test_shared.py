@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from distnb.common import shared_segments
-from distnb.common.memory_pool import Pool
+from distnb.common.memory_pool import Pool, size_class
 from distnb.common.shared_segments import Card, SharedSegment
 from distnb.engines.runtime.memory import Memory
 from distnb.engines.runtime.node import Node
@@ -173,6 +173,25 @@ def test_a_full_pool_lets_go_what_was_not_used_for_long():
     pool.take(1001)  # would not fit in any case
     pool.collect()
     assert pool.held == 900
+
+
+def test_arrays_that_shrink_have_the_memory_of_those_before():
+    pool = Pool(1 << 30)
+    places = {pool.take(n).ctypes.data for n in range(10 << 20, 9 << 20, -(1 << 16))}
+    assert len(places) <= 3
+    for n in (1, 1000, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 123456789):
+        assert n <= size_class(n) <= n + n // 8
+        assert size_class(size_class(n)) == size_class(n)
+        assert len(pool.take(n)) == n
+
+
+def test_a_pool_that_may_keep_less_lets_go():
+    pool = Pool(1 << 30)
+    pool.take(1 << 20)
+    pool.collect()
+    assert pool.held == 1 << 20
+    pool.keep_at_most(1000)
+    assert pool.held == 0
 
 
 def test_memory_comes_back_when_the_last_view_of_it_is_gone():

@@ -684,6 +684,7 @@ class DistArray(Array):
             if found is not None:
                 return found
         if method == "__call__" and ufunc.signature is None and ufunc.nout == 1:
+            inputs = tuple([x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs])
             found = quick_call(ufunc, inputs, kwargs)
             if found is not None:
                 return found

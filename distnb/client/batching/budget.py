@@ -84,6 +84,11 @@ class Budget:
         self._settle()
         return why and f"; {why}"
 
+    @property
+    def free(self) -> int:
+        """Bytes that may still be taken, at least (0 if unknown); may be asked in any thread."""
+        return max(0, int(self.share * config.memory_share) - self._reserved)
+
     def change(self, counted: int, to: int) -> int:
         """Count a base that is there with other bytes, and return these."""
         self._reserved += to - counted

@@ -82,7 +82,9 @@ def look_at(x: Array, way: Way) -> Any:
         return found
     if near is not known:
         shown = cast("np.ndarray", way.near(near))
-    base = Base.reached(x.session, shown, promise(x.session, _made, (way, part(x)), {}, shown, 0))
+    base = Base.reached(
+        x.session, shown, promise(x.session, _made, (way, part(x)), {}, shown.shape, 0)
+    )
     _relate(x, way, base)
     return _of_all(x, base, shown)
 

@@ -70,18 +70,25 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
     """
     if not away:
         return None if fits(near.nbytes) else default_layout(near.shape, session.size)
-    known = [told(x) for x in away]
-    first, shape, view = known[0]
-    size = session.size
-    if view is None and shape == near.shape and (len(known) == 1 or _alike(known)):
-        if type(first) is not Promise:
-            return _followed(first, shape, size)
-        if first._find is _found:  # such a layout gives itself again
-            return first
+    known: list[Any] = []
     depth = 0
-    for k in known:
-        if type(k[0]) is Promise and k[0].depth >= depth:
-            depth = k[0].depth + 1
+    for x in away:  # as :func:`told` does, but this is a third of what a small step takes
+        if x._whole is None:
+            promise, shape, view = x.promise, x._near.shape, None  # type: ignore[union-attr]
+        else:
+            base = x._base
+            promise, shape = base.promise or base.layout, base.shape
+            view = None if x._near is base.near else x._key or x.dview
+        if type(promise) is Promise and promise.depth >= depth:
+            depth = promise.depth + 1
+        known.append((promise, shape, view))
+    size = session.size
+    promise, shape, view = known[0]
+    if view is None and shape == near.shape and (len(known) == 1 or _alike(known)):
+        if type(promise) is not Promise:
+            return _followed(promise, shape, size)
+        if promise._find is _found:  # such a layout gives itself again
+            return promise
     made = Promise(depth, _found, (known, near.shape, size))
     return made if depth <= _DEEPEST else made.layout()
 

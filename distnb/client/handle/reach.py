@@ -6,7 +6,8 @@ nothing. Small arrays elsewhere are fetched, and sent when they leave.
 
 What is small is done here, at NumPy's cost, what is large by the engines. If engines are busy,
 small work is recorded for them; when several such steps came one after the other, waiting for the
-engines once is cheaper than their next steps would be. Either way the results are the same.
+engines once is cheaper than their next steps would be. Where large steps and small ones alternate,
+so that somebody always waits, what is small is more. Either way the results are the same.
 """
 
 from __future__ import annotations
@@ -23,11 +24,18 @@ from distnb.common.config import config
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Lay, Operand
 
-__all__ = ["SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine"]
+__all__ = ["LARGE_STEP", "SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine"]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
 SMALL_STEP = 4 << 20
+#: The same where arrays go to and fro, and engines are waited for at each turn.
+LARGE_STEP = 24 << 20
+#: Turns, one after the other, from which on arrays go to and fro, and commands of engines between
+#: two of them, at most.
+_TURNS, _BETWEEN = 3, 16
+#: Steps that the notebook then does in their place, before they are tried on engines once more.
+_TRIED = 256
 #: Small steps, one after the other, that are recorded before engines are waited for.
 _PATIENCE = 6
 #: Bytes of a base outside of the segment that are worth moving for one small step.
@@ -39,11 +47,32 @@ _FETCHED = 1 << 16
 
 
 class Pace:
-    """Who wanted which bases in reach."""
+    """Who wanted which bases in reach, and whether arrays go to and fro."""
 
     def __init__(self) -> None:
         #: Handle of a base outside of the segment -> how often it was wanted; below 0: in vain.
         self.wanted: dict[int, int] = {}
+        #: Commands that engines had done when arrays last came, and how often few had been new.
+        self._done = self._turns = 0
+        #: Steps that would be large in other times.
+        self._steps = 0
+
+    def came(self, done: int) -> None:
+        """Note that arrays came in reach when engines had done so many commands."""
+        if done > self._done:
+            self._turns = self._turns + 1 if done - self._done <= _BETWEEN else 0
+            self._done = done
+
+    def is_small(self, nbytes: int) -> bool:
+        """Tell whether a step on so much memory is the notebook's."""
+        if nbytes <= SMALL_STEP:
+            return True
+        if self._turns < _TURNS or nbytes > LARGE_STEP:
+            return False
+        self._steps += 1
+        if self._steps % _TRIED == 0:
+            self._turns = _TURNS - 1
+        return True
 
 
 def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
@@ -54,14 +83,19 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     if config.place == "engines" or not session.memory.possible:
         return False
     pace: Pace = session.extensions[Pace]
-    if nbytes > SMALL_STEP and config.place == "auto":
+    if config.place == "auto" and not pace.is_small(nbytes):
         session.small_steps = 0
         return False
     away = [base for a in arrays if (base := a.dbase).near is None]
-    return not away or (_ready(session, pace) and all(_come(base, pace) for base in away))
+    if not away:
+        return True
+    if not (_ready(session) and all(_come(base, pace) for base in away)):
+        return False
+    pace.came(session.connection.finished)
+    return True
 
 
-def _ready(session: Session, pace: Pace) -> bool:
+def _ready(session: Session) -> bool:
     """Tell whether engines have done what they were asked; wait for it if that pays."""
     if session.quiet():
         return True
@@ -133,10 +167,12 @@ def _fetched(base: Base) -> bool:
     return True
 
 
-def is_mine(nbytes: int) -> bool:
+def is_mine(session: Session, nbytes: int) -> bool:
     """Tell whether a step on so much memory in reach is the notebook's."""
     place = config.place
-    return place == "notebook" or (nbytes <= SMALL_STEP and place == "auto")
+    return place == "notebook" or (
+        place == "auto" and (nbytes <= SMALL_STEP or session.extensions[Pace].is_small(nbytes))
+    )
 
 
 def awaited(x: Array) -> Any:

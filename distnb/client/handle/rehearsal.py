@@ -50,16 +50,16 @@ def promise(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     options: dict[str, Any],
-    near: np.ndarray,
+    shape: Ints,
     index: int,
 ) -> Promise:
     """Return what promises the layout of a result, the ``index``-th if there are several.
 
-    In ``args`` and ``options`` each array is its :class:`Part`. ``near`` are the elements.
+    In ``args`` and ``options`` each array is its :class:`Part`. ``shape`` is the result's.
     """
     parts = [p.layout for p in _parts((args, options)) if type(p.layout) is Promise]
     depth = max([p.depth for p in parts], default=-1) + 1
-    made = Promise(depth, _layout, (session, function, args, options, near.shape, index))
+    made = Promise(depth, _layout, (session, function, args, options, shape, index))
     return made.settled()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import Array, fresh
+from distnb.client.handle.array import STORABLE, Array, fresh
 from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
 from distnb.client.handle.indexing import Turn, is_plain
 from distnb.client.handle.promised_layouts import promised
@@ -145,11 +145,12 @@ def quick_one(run: Callable[[Any], Any], x: Array) -> Any:
 def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | None:
     """Return the session of operands, what NumPy gets for them, and those not at home.
 
-    None if they are not all small, in reach and of one session.
+    None if they are not all small, in reach and of one session. NumPy's arrays are taken where all
+    have the same shape, so that the result lies as ours.
     """
     session: Any = None
     shape: Any = None
-    alike, apart, nbytes = True, False, 0
+    alike, apart, others, nbytes = True, False, False, 0
     args: list[Any] = []
     away: list[Any] = []
     for x in inputs:
@@ -160,7 +161,7 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
                 if near is None:
                     return None
             if session is None:
-                session, shape = x.session, near.shape
+                session, shape = x.session, shape or near.shape
             apart = apart or session is not x.session
             alike = alike and shape == near.shape
             if (x.promise is not None) if x._whole is None else (x._base.host is None):
@@ -169,11 +170,16 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
             args.append(near)
         elif type(x) in SCALARS:
             args.append(x)
+        elif type(x) is np.ndarray and x.ndim and x.dtype in STORABLE:
+            others, shape = True, shape or x.shape
+            alike = alike and shape == x.shape
+            nbytes += x.nbytes
+            args.append(x)
         else:
             return None
     if session is None or apart or nbytes > QUICK or session.closed:
         return None
-    if (away and config.place == "engines") or not (alike or _is_small(args)):
+    if (away and config.place == "engines") or not (alike or (not others and _is_small(args))):
         return None
     return session, args, away
 

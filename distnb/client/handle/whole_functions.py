@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import STORABLE, Array, fresh, storable
 from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
-from distnb.client.handle.reach import admitted
+from distnb.client.handle.reach import admitted, is_mine
 from distnb.client.handle.rehearsal import part, promise
 from distnb.client.handle.small_steps import QUICK
 from distnb.client.session.current import need
@@ -260,7 +260,7 @@ def _allowed(
     """Tell whether the notebook is to do a step on arrays in reach."""
     if not home and (config.place == "engines" or kind in ("home", "wide")):
         return False
-    if nbytes > QUICK:
+    if nbytes > QUICK and not is_mine(arrays[0].session, nbytes):
         return kind == "picks" and _picked(*args) <= QUICK
     if kind in ("exact", "picks"):
         return True
@@ -384,7 +384,7 @@ def _promised(
     near: np.ndarray,
 ) -> Any:
     """Return what promises the layout of a result."""
-    return promise(session, function, _played(args), _played(options), near, index)
+    return promise(session, function, _played(args), _played(options), near.shape, index)
 
 
 def _played(x: Any) -> Any:

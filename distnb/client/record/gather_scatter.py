@@ -13,6 +13,7 @@ import numpy as np
 
 from distnb.client.handle.array import Array, Elements, create, is_whole
 from distnb.client.handle.conversion import as_dist, copied, from_host, in_layout
+from distnb.client.handle.copies import Copies
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Block, Whole, cut_at
@@ -350,7 +351,14 @@ def first_long(shape: Ints) -> int:
 
 
 def _counts(mask: Array) -> np.ndarray:
-    """Read how many elements of each part are true."""
+    """Return how many elements of each part are true; they are read once, until one is written."""
+    if not is_whole(mask):
+        return _read_counts(mask)
+    copies: Copies = mask.session.extensions[Copies]
+    return copies.fact(mask.dbase, "counts", lambda: _read_counts(mask))
+
+
+def _read_counts(mask: Array) -> np.ndarray:
     layout, session = mask.dbase.layout, mask.session
     split = next((g for g in layout.dims if g >= 0), -1)
     parts = layout.grid.sizes[split] if split >= 0 else 1

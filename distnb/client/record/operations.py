@@ -114,14 +114,16 @@ def elementwise(
 
 
 def _brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) -> Any:
-    """Do a small step on arrays at home and others, which come in reach for it; None if it is none.
+    """Do a small step on arrays at home, or NumPy's, and others; return None if it is none.
 
-    Without this they would stay on engines for as long as those at home meet them.
+    The others come in reach for it: else they would stay on engines for as long as those meet them.
     """
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     arrays = [x for x in (*inputs, one) if isinstance(x, Array)]
     away = [x for x in arrays if x.near is None]
-    if not away or len(away) == len(arrays) or not (isinstance(run, np.ufunc) and run.nout == 1):
+    if not away or not (isinstance(run, np.ufunc) and run.nout == 1):
+        return None
+    if len(away) == len(arrays) and not any(type(x) is np.ndarray for x in inputs):
         return None
     session = away[0].session
     if any(x.session is not session for x in arrays):

@@ -195,7 +195,7 @@ def _quick(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
     row, near = table.REDUCTIONS[op], x.near
     if near is None or not near.ndim or not near.size:
         return None
-    if not x.at_home and not (is_mine(near.nbytes) and _same_order(op, x, near)):
+    if not x.at_home and not (is_mine(x.session, near.nbytes) and _same_order(op, x, near)):
         return None
     if keepdims and row.ufunc is not None and x.at_home:
         found = done(row.ufunc.reduce, (near, axis, None, None, True))

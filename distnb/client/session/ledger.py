@@ -15,7 +15,6 @@ import numpy as np
 from distnb.client.batching.connection import Sent
 from distnb.client.batching.handle_table import Entry, HandleTable
 from distnb.client.session.shared_memory import SharedMemory
-from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.wire.protocol import Collective, Command, Create, Free
 
@@ -68,7 +67,7 @@ class Ledger:
     @property
     def crowded(self) -> bool:
         """Whether to wait for engines before more memory is taken."""
-        return self._leaving > config.pool_bytes
+        return self._leaving > self._memory.most_kept
 
     def enter(self, commands: tuple[Command, ...], settled: int) -> tuple[Command, ...]:
         """Return the commands of a batch, with places for what they make and leave."""

@@ -126,7 +126,8 @@ class Session:
         self.functions = Functions(self._define, self.recorder.delete)
         self.connection = Connection(transport)
         self.sharing = None if transport.turns is None else Sharing(self, transport.turns)
-        self.memory = SharedMemory(self.ask, transport.concurrent, segment)
+        free = lambda: self.size * self.handles.budget.free  # noqa: E731
+        self.memory = SharedMemory(self.ask, transport.concurrent, segment, free)
         self.ledger = Ledger(self.memory, self.handles)
         self.recovery = Recovery(self)
         #: What lets it outlive the notebook, and the arrays that were given a name here.

@@ -38,6 +38,8 @@ class SharedMemory:
         Whether there can be one: not where each rank has a notebook of its own (SPMD).
     segment : SharedSegment, optional
         That of a notebook that has ended, which this is to be.
+    room : callable, optional
+        Returns the bytes that no array has taken.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class SharedMemory:
         ask: Callable[[Callable[[int], Command]], list[Any]],
         possible: bool,
         segment: SharedSegment | None = None,
+        room: Callable[[], int] = lambda: 0,
     ) -> None:
         self._ask = ask
+        self._room = room
         self._given = segment
         self._pool: Pool | None = None
         #: The idle timer takes places, too.
@@ -141,6 +145,14 @@ class SharedMemory:
         found = self.keep(prod(shape) * dtype.itemsize, settled)
         return None if found is None else np.ndarray(shape, dtype, found)
 
+    @property
+    def most_kept(self) -> int:
+        """Bytes that are kept for reuse at most: new pages of a segment cost as much as NumPy does.
+
+        That is a quarter of what no array has taken, so that there is always room for arrays.
+        """
+        return config.pool_bytes and max(config.pool_bytes, self._room() // 4)
+
     def keep(self, nbytes: int, settled: int) -> np.ndarray | None:
         """Return memory, as :meth:`take` does, without asking engines anything."""
         assert self._pool is not None
@@ -151,6 +163,7 @@ class SharedMemory:
                 _, gone = held.popleft()
                 if self.shown and self._pool.segment.offset(gone) is not None:  # not what was read
                     self._shown.append(gone)
+            self._pool.keep_at_most(self.most_kept)
             for _ in range(2):
                 try:
                     return self._pool.take(nbytes, shared=True)
