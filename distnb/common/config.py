@@ -61,7 +61,7 @@ class Config:
     processes are in control groups (cgroups) with limits, what these leave is what is available."""
     pool_bytes: int = 1 << 28
     """Bytes of freed blocks that an engine keeps for reuse. Of the memory that the notebook shares
-    with its engines, a quarter of what no array has taken is kept, if that is more."""
+    with its engines, half of what an engine may still take is kept, if that is more."""
     shared: int = 1 << 18
     """Bytes from which elements that an engine needs of another one on its node are read in shared
     memory, and not sent; 0 for never. Read when a session starts."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
+from distnb.common.memory_pool import size_class
 from tests.contract.support import measured, numbered, on_engines, same, setting, take
 from tests.tiers import SCALE, examples
 from tests.waiting import until
@@ -286,7 +287,7 @@ def test_large_blocks_are_reused_and_bounded(session):
         a = a + 1
     session.flush()
     held = on_engines(session, "(worker.store.memory.pool.held, worker.store.memory.pool.limit)")
-    assert all(h <= limit and h <= 10 * 8 * 200_000 for h, limit in held)
+    assert all(h <= limit and h <= 10 * size_class(8 * 200_000) for h, limit in held)
     same(a[::50_000], np.full(4, 20.0))
 
 
@@ -297,7 +298,9 @@ def test_the_last_result_goes_back_to_the_pool(session):
     del b
     session.flush()
     after = on_engines(session, "worker.store.memory.pool.held")
-    assert [x - y for x, y in zip(after, before, strict=True)] == [8 * 50_000] * len(after)
+    assert [x - y for x, y in zip(after, before, strict=True)] == [size_class(8 * 50_000)] * len(
+        after
+    )
 
 
 def test_failed_commands_leave_nothing(session):

@@ -19,6 +19,7 @@ from matplotlib import pyplot
 import distnb as dnb
 from distnb.client.reports import doctor, memory_bandwidth
 from distnb.client.session import current
+from distnb.common.memory_pool import size_class
 from distnb.measure.events import COMPUTE
 from distnb.widgets.layouts.several import Several
 
@@ -388,7 +389,7 @@ def test_distmem_counts_the_pool_and_what_is_in_the_notebook(shell, session, mon
     shell.user_ns["small"] = dnb.ones(100)
     dnb.ones(3, dist="block").sum().item()
     report = shell.run_line_magic("distmem", "")
-    assert all(engine.pool == 240_000 for engine in report.engines)
+    assert all(engine.pool == size_class(240_000) for engine in report.engines)
     assert [(h.names, h.notebook) for h in report.here] == [(("small",), 800)]
     assert "in the notebook, below the cutoff: 1 array" in repr(report)
 

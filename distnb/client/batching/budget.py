@@ -86,7 +86,7 @@ class Budget:
 
     @property
     def free(self) -> int:
-        """Bytes that may still be taken, at least (0 if unknown); may be asked in any thread."""
+        """Bytes that bases may still take, at least (0 if unknown). Any thread may ask."""
         return max(0, int(self.share * config.memory_share) - self._reserved)
 
     def change(self, counted: int, to: int) -> int:

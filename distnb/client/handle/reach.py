@@ -24,13 +24,13 @@ from distnb.common.config import config
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Lay, Operand
 
-__all__ = ["LARGE_STEP", "SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine"]
+__all__ = ["SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine"]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
 SMALL_STEP = 4 << 20
 #: The same where arrays go to and fro, and engines are waited for at each turn.
-LARGE_STEP = 24 << 20
+_LARGE_STEP = 24 << 20
 #: Turns, one after the other, from which on arrays go to and fro, and commands of engines between
 #: two of them, at most.
 _TURNS, _BETWEEN = 3, 16
@@ -57,21 +57,23 @@ class Pace:
         #: Steps that would be large in other times.
         self._steps = 0
 
-    def came(self, done: int) -> None:
-        """Note that arrays came in reach when engines had done so many commands."""
+    def came(self, session: Session) -> None:
+        """Note that arrays came in reach."""
+        done = session.connection.finished
         if done > self._done:
             self._turns = self._turns + 1 if done - self._done <= _BETWEEN else 0
+            session.to_and_fro = self._turns >= _TURNS
             self._done = done
 
-    def is_small(self, nbytes: int) -> bool:
+    def is_small(self, session: Session, nbytes: int) -> bool:
         """Tell whether a step on so much memory is the notebook's."""
         if nbytes <= SMALL_STEP:
             return True
-        if self._turns < _TURNS or nbytes > LARGE_STEP:
+        if not session.to_and_fro or nbytes > _LARGE_STEP:
             return False
         self._steps += 1
         if self._steps % _TRIED == 0:
-            self._turns = _TURNS - 1
+            self._turns, session.to_and_fro = _TURNS - 1, False
         return True
 
 
@@ -83,7 +85,7 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     if config.place == "engines" or not session.memory.possible:
         return False
     pace: Pace = session.extensions[Pace]
-    if config.place == "auto" and not pace.is_small(nbytes):
+    if config.place == "auto" and not pace.is_small(session, nbytes):
         session.small_steps = 0
         return False
     away = [base for a in arrays if (base := a.dbase).near is None]
@@ -91,7 +93,7 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
         return True
     if not (_ready(session) and all(_come(base, pace) for base in away)):
         return False
-    pace.came(session.connection.finished)
+    pace.came(session)
     return True
 
 
@@ -171,7 +173,8 @@ def is_mine(session: Session, nbytes: int) -> bool:
     """Tell whether a step on so much memory in reach is the notebook's."""
     place = config.place
     return place == "notebook" or (
-        place == "auto" and (nbytes <= SMALL_STEP or session.extensions[Pace].is_small(nbytes))
+        place == "auto"
+        and (nbytes <= SMALL_STEP or session.extensions[Pace].is_small(session, nbytes))
     )
 
 

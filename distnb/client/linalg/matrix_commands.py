@@ -24,6 +24,8 @@ def operands(*given: ArrayLike) -> tuple[Array, ...]:
     session = known[0].session if known else asarray(given[0]).session
     for x in known:
         check_session(x, session)
+    if len(known) == len(given):
+        return given  # type: ignore[return-value]
     return tuple(asarray(x, session=session) for x in given)
 
 

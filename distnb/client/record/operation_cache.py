@@ -15,7 +15,7 @@ import numpy as np
 
 from distnb.client.batching import budget
 from distnb.client.handle.array import Array, leave
-from distnb.client.handle.reach import LARGE_STEP
+from distnb.client.handle.reach import SMALL_STEP
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
@@ -34,7 +34,7 @@ _MOST = 4096
 class Template(NamedTuple):
     """How to do an operation: ``views`` are None for scalars; ``made`` is None for ``out=``.
 
-    ``nbytes`` are those that it reads and writes: ``large`` are those that engines do at all times.
+    ``nbytes`` are those that it reads and writes: ``large`` is what engines do.
     """
 
     views: tuple[View | None, ...]
@@ -128,7 +128,7 @@ def into(out: Array, inputs: Sequence[Any]) -> Template:
     """Return the template of an operation into a given array."""
     whole = out.dview.is_whole(out.dbase.shape)
     nbytes = _nbytes((*inputs, out))
-    return Template(_views(inputs, out.shape), out.dview, None, whole, nbytes, nbytes > LARGE_STEP)
+    return Template(_views(inputs, out.shape), out.dview, None, whole, nbytes, nbytes > SMALL_STEP)
 
 
 def new(
@@ -141,7 +141,7 @@ def new(
     need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number, Placed.whole(shape, layout))
     nbytes = _nbytes(inputs) + prod(shape) * dtype.itemsize
-    return Template(_views(inputs, shape), view, made, True, nbytes, nbytes > LARGE_STEP)
+    return Template(_views(inputs, shape), view, made, True, nbytes, nbytes > SMALL_STEP)
 
 
 def _nbytes(arrays: Sequence[Any]) -> int:

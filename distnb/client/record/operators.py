@@ -44,7 +44,7 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
         if found is None:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
-            if template is not None and template.large and config.place == "auto":
+            if template and template.large and not session.to_and_fro and config.place == "auto":
                 session.small_steps = 0
                 found = operation_cache.repeat(session, op, template, (self, other), None)
             elif template is not None:

@@ -215,9 +215,9 @@ def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
     whole: Any = base.near
     if near.size == whole.size or not near.flags.c_contiguous:
         return False
-    if not base.layout.in_order(base.shape):
-        return False
     starts = _starts(base.layout, base.shape, base.session.size)
+    if not starts:
+        return False
     data = near.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     at = data // near.itemsize
     return at + near.size <= starts[bisect_right(starts, at)]
@@ -225,7 +225,12 @@ def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
 
 @lru_cache(maxsize=256)
 def _starts(layout: Layout, shape: Ints, size: int) -> Ints:
-    """Return where the parts of an array begin in C order, and where the last one ends."""
+    """Return where the parts of an array begin in C order, and where the last one ends.
+
+    Nothing if they do not lie one after the other in that order.
+    """
+    if not layout.in_order(shape):
+        return ()
     ranks = [r for r in range(size) if layout.local_shape(shape, r) is not None]
     return (*sorted({layout.start(shape, r) for r in ranks}), prod(shape))
 

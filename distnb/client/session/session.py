@@ -126,8 +126,7 @@ class Session:
         self.functions = Functions(self._define, self.recorder.delete)
         self.connection = Connection(transport)
         self.sharing = None if transport.turns is None else Sharing(self, transport.turns)
-        free = lambda: self.size * self.handles.budget.free  # noqa: E731
-        self.memory = SharedMemory(self.ask, transport.concurrent, segment, free)
+        self.memory = SharedMemory(self.ask, transport.concurrent, segment, self.handles.budget)
         self.ledger = Ledger(self.memory, self.handles)
         self.recovery = Recovery(self)
         #: What lets it outlive the notebook, and the arrays that were given a name here.
@@ -135,8 +134,8 @@ class Session:
         self.named: dict[str, Any] = {}
         #: Is told of commands that are about to be sent, if somebody wants to know.
         self.watch: Callable[[Iterable[Command]], None] | None = None
-        #: Small steps, one after the other, that were recorded because engines were busy.
-        self.small_steps = 0
+        #: Small steps recorded in a row because engines were busy; whether arrays go to and fro.
+        self.small_steps, self.to_and_fro = 0, False
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
         #: How many of the commands only read.

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.batching.budget import Budget
 from distnb.common.config import config
 from distnb.common.memory_pool import Pool
 from distnb.common.shared_segments import SharedSegment, card_of, file_segment, new_segment
@@ -38,8 +39,8 @@ class SharedMemory:
         Whether there can be one: not where each rank has a notebook of its own (SPMD).
     segment : SharedSegment, optional
         That of a notebook that has ended, which this is to be.
-    room : callable, optional
-        Returns the bytes that no array has taken.
+    budget : Budget, optional
+        What an engine may still take.
     """
 
     def __init__(
@@ -47,10 +48,10 @@ class SharedMemory:
         ask: Callable[[Callable[[int], Command]], list[Any]],
         possible: bool,
         segment: SharedSegment | None = None,
-        room: Callable[[], int] = lambda: 0,
+        budget: Budget | None = None,
     ) -> None:
         self._ask = ask
-        self._room = room
+        self._budget = budget
         self._given = segment
         self._pool: Pool | None = None
         #: The idle timer takes places, too.
@@ -149,9 +150,10 @@ class SharedMemory:
     def most_kept(self) -> int:
         """Bytes that are kept for reuse at most: new pages of a segment cost as much as NumPy does.
 
-        That is a quarter of what no array has taken, so that there is always room for arrays.
+        That is half of what an engine may still take, so that there is always room for arrays.
         """
-        return config.pool_bytes and max(config.pool_bytes, self._room() // 4)
+        free = 0 if self._budget is None else self._budget.free
+        return config.pool_bytes and max(config.pool_bytes, free // 2)
 
     def keep(self, nbytes: int, settled: int) -> np.ndarray | None:
         """Return memory, as :meth:`take` does, without asking engines anything."""
