@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-__all__ = ["NodeMemory", "cores", "node_memory"]
+__all__ = ["NodeMemory", "cores", "node_memory", "runnable"]
 
 
 class NodeMemory(NamedTuple):
@@ -44,6 +44,12 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def runnable(root: Path = Path("/")) -> int:
+    """Return how many threads of this machine run or wait for a core; 0 if the system is silent."""
+    found = _text(root / "proc/loadavg").split()
+    return int(found[3].partition("/")[0]) if len(found) == 5 else 0
 
 
 def node_memory(root: Path = Path("/")) -> NodeMemory:

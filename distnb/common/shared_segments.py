@@ -23,6 +23,7 @@ import numpy as np
 
 __all__ = [
     "BEGUN",
+    "CORE",
     "ENDED",
     "FAILED",
     "WRITTEN",
@@ -39,6 +40,8 @@ __all__ = [
 _GRAIN = 1 << 16
 #: Where in a segment it says where the list lies of what is kept in it, after its secret.
 _LISTED = 16
+#: And on which core its process ran last, counted from 1; 0 says nothing.
+CORE = 24
 #: Address space that the segments of a node may take in each process.
 _ADDRESSES = 1 << 45
 #: Bytes that are written to a file, or read, at a time: Ctrl-C comes through in between.
@@ -91,6 +94,7 @@ class SharedSegment:
         self._start: int = np.frombuffer(self._map, np.uint8).ctypes.data
         #: Where a list of what is kept in it lies; 0: nowhere.
         self.listed = np.frombuffer(self._map, np.int64, 1, _LISTED)
+        self.core = np.frombuffer(self._map, np.int64, 1, CORE)
         #: How far each process of those that map it is, and the last batch that it has done; below
         #: 0: it has failed to do one.
         self.begun = np.frombuffer(self._map, np.int64, (ENDED - BEGUN) // 8, BEGUN)

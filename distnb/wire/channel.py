@@ -57,11 +57,9 @@ class Channel:
         may use up what the descriptor tells.
     closed : bool
         Whether it was closed, here or at the other end: never, ZeroMQ connects again.
-    left : bool
-        Whether the other end was closed: never.
     """
 
-    closed = left = False
+    closed = False
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -38,8 +38,9 @@ def encode(reply: Reply) -> tuple[bytes, list[np.ndarray]]:
         else:
             values.append((slot, value.dtype.str, value.shape, len(arrays)))
             arrays.append(raw(value))
-    plain = reply._replace(values=values, times=tuple(reply.times))  # type: ignore[arg-type]
-    return pickle.dumps(tuple(plain), protocol=5), arrays
+    rank, failures, lost, warnings, _, times, *rest = reply
+    plain = (rank, failures, lost, warnings, values, tuple(times), *rest)
+    return pickle.dumps(plain, protocol=5), arrays
 
 
 def decode(text: bytes, arrays: Sequence[np.ndarray | None]) -> Reply:
@@ -48,9 +49,9 @@ def decode(text: bytes, arrays: Sequence[np.ndarray | None]) -> Reply:
     In place of an array for which there was no memory stands a MemoryError. Not for texts of
     strangers: it is a pickle.
     """
-    reply = Reply(*pickle.loads(text))
-    values = {slot: _value(value, arrays) for slot, *value in cast(Any, reply.values)}
-    return reply._replace(values=values, times=Times(*reply.times))
+    rank, failures, lost, warnings, values, times, *rest = pickle.loads(text)
+    found = {slot: _value(value, arrays) for slot, *value in values}
+    return Reply(rank, failures, lost, warnings, found, Times(*times), *rest)
 
 
 def _value(value: Sequence[Any], arrays: Sequence[np.ndarray | None]) -> Any:

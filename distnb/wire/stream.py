@@ -20,7 +20,7 @@ import numpy as np
 
 from distnb.wire.channel import LARGEST, Arrays, raw, room
 
-__all__ = ["Stream"]
+__all__ = ["HANGUP", "Stream"]
 
 #: In front of each message: the bytes of its head, and how many arrays follow. Sizes come next.
 _INTRO = struct.Struct("<QQ")
@@ -29,7 +29,7 @@ _ROOM = 1 << 22
 #: Pieces that the kernel takes at a time.
 _PIECES = 64
 #: What tells that the other end was closed.
-_HANGUP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP
+HANGUP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP
 #: Milliseconds after which the thread looks whether the socket was closed.
 _LOOK = 100
 
@@ -37,6 +37,8 @@ _LOOK = 100
 _SPARE = 1 << 20
 #: Bytes that are read at a time where there is no memory for them.
 _WASTE = 1 << 16
+#: Bytes that may be read with what comes first of a message: most often all of it.
+_AHEAD = 1 << 16
 
 Message = tuple[bytes, Arrays]
 
@@ -54,14 +56,13 @@ class Stream:
     Attributes
     ----------
     busy : bool
-        Never: its descriptor tells of a message until that is taken in.
+        Whether something was read of what comes after the message that was taken in last: of that
+        the descriptor tells nothing.
     closed : bool
         Whether it was closed, here or at the other end; also here because what came is no message.
     most : int
         As given; it may be raised.
     """
-
-    busy = False
 
     def __init__(self, end: socket.socket, most: int = LARGEST) -> None:
         self.closed = False
@@ -80,6 +81,14 @@ class Stream:
         self._spare: bytearray | None = None
         self._coming = self._messages()
         self._target = next(self._coming)
+        self._room = memoryview(bytearray(_AHEAD))
+        #: What was read ahead.
+        self._ahead = self._room[:0]
+
+    @property
+    def busy(self) -> bool:
+        """Whether something was read that the descriptor does not tell of."""
+        return bool(self._ahead) and not self.closed
 
     @property
     def descriptors(self) -> list[int]:
@@ -92,14 +101,6 @@ class Stream:
             self.closed = True
             self._unsent.clear()
             self._socket.close()
-
-    @property
-    def left(self) -> bool:
-        """Whether the other end was closed; what came before may still be taken in."""
-        poll = select.poll()
-        if not self.closed:
-            poll.register(self._socket, _HANGUP)
-        return self.closed or bool(poll.poll(0))
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -161,8 +162,8 @@ class Stream:
 
     def ready(self, milliseconds: int = 0) -> bool:
         """Tell whether there is something to take in; wait a while for it."""
-        if self.closed:
-            return False
+        if self.closed or self.busy:
+            return self.busy
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(milliseconds))
@@ -171,7 +172,7 @@ class Stream:
         """Take in what has come; return a head and its arrays once all of a message is there."""
         while self._message is None:
             try:
-                taken = 0 if self.closed else self._socket.recv_into(self._target)
+                taken = 0 if self.closed else self._take()
                 self._target = self._target[taken:]
                 if taken and not self._target:
                     self._target = next(self._coming)
@@ -184,6 +185,21 @@ class Stream:
                 return None
         found, self._message = self._message, None
         return found
+
+    def _take(self) -> int:
+        """Put what was read ahead, or is there now, where it is to be; return how many bytes.
+
+        What is read may go on behind that, so that a short message is read at once.
+        """
+        target, ahead = self._target, self._ahead
+        if ahead:
+            taken = min(len(ahead), len(target))
+            target[:taken], self._ahead = ahead[:taken], ahead[taken:]
+        else:
+            read = self._socket.recvmsg_into([target, self._room])[0]
+            taken = min(read, len(target))
+            self._ahead = self._room[: read - taken]
+        return taken
 
     def _head(self, length: int) -> bytearray:
         """Return memory for a head; if there is none, that which was kept for it.

@@ -134,6 +134,39 @@ def test_sending_does_not_wait_for_the_other_end(pair):
     until(lambda: not any(end._sending for end in pair))
 
 
+def test_what_was_read_ahead_is_told_of_and_taken_in(pair):
+    """Several messages come with one read; the last ones although the other end is closed."""
+    here, there = pair
+    sizes = [3, 0, stream._AHEAD - 40, stream._AHEAD * 3 + 7, 9]
+    for k, n in enumerate(sizes):
+        here.send(b"%d" % k, [np.full(n, k, np.uint8)])
+    assert not there.busy
+    assert there.receive()[0] == b"0"
+    assert there.busy
+    assert there.ready()
+    here.close()
+    for k, n in enumerate(sizes[1:], 1):
+        head, (found,) = receive(there)
+        assert (head, len(found), set(found.tolist())) == (b"%d" % k, n, {k} if n else set())
+    assert not there.busy
+    assert there.receive() is None
+    assert there.closed
+
+
+def test_nothing_is_told_of_after_what_is_no_message(pair):
+    here, there = pair
+    there.most = 20
+    here.send(b"fits")
+    here.send(b"x" * 21)
+    here.send(b"fits")
+    assert there.receive() == (b"fits", [])
+    assert there.busy
+    assert there.receive() is None
+    assert there.closed
+    assert not there.busy
+    assert not there.ready()
+
+
 def test_small_messages_need_no_thread(pair):
     here, there = pair
     for k in range(200):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from distnb.common.machine import NodeMemory, node_memory
+from distnb.common.machine import NodeMemory, node_memory, runnable
 
 GIB = 1 << 30
 MEMINFO = f"""MemTotal:       {16 * GIB >> 10} kB
@@ -152,3 +152,10 @@ def test_files_that_are_missing_say_nothing(tree):
 def test_this_machine_has_memory():
     found = node_memory()
     assert 0 < found.available <= found.total
+
+
+def test_how_many_threads_want_a_core(tmp_path):
+    assert runnable(tmp_path) == 0
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/loadavg").write_text("0.20 0.18 0.12 3/80 11206\n")
+    assert runnable(tmp_path) == 3

@@ -11,6 +11,7 @@ import pytest
 from distnb.common import shared_segments
 from distnb.common.memory_pool import Pool, size_class
 from distnb.common.shared_segments import Card, SharedSegment
+from distnb.engines.runtime import node
 from distnb.engines.runtime.memory import Memory
 from distnb.engines.runtime.node import Node
 from distnb.engines.runtime.store import Store
@@ -276,3 +277,43 @@ def test_an_array_that_adopts_a_block_of_the_segment_copies_it(laid, segment):
     laid.free((1,))
     memory[...] = 0
     assert (other.block == np.arange(5000.0)).all()
+
+
+@pytest.mark.parametrize(
+    ("here", "others", "allowed", "busy", "goes"),
+    [
+        (0, [], {0, 1}, 1, None),
+        (0, [1], {0, 1}, 3, None),
+        (0, [0], {0, 1}, 3, {1}),
+        (0, [0], {0, 1}, 4, None),  # another process has work, too
+        (2, [2, 0], {0, 1, 2, 3}, 4, {1, 3}),
+        (2, [2, 0], set(range(8)), 8, {1, 3, 4, 5, 6, 7}),
+        (0, [0, 1], {0, 1}, 3, None),  # as many on each
+        (0, [0, 0, 1], {0, 1}, 5, {1}),
+        (0, [0], {0}, 1, None),  # there is no other
+        (0, [0], {0, 5}, 1, {5}),
+    ],
+)
+def test_ranks_of_a_node_keep_off_each_others_cores(monkeypatch, here, others, allowed, busy, goes):
+    segments = [SharedSegment(1 << 17) for _ in range(len(others) + 1)]
+    for segment, core in zip(segments[1:], others, strict=True):
+        segment.core[0] = core + 1
+    peers = {rank: segment._map for rank, segment in enumerate(segments) if rank}
+    ranks = Node(frozenset(range(len(segments))), 0, segments[0], peers)
+    now, asked = [here], []
+
+    def go(_, cores):
+        asked.append(cores)
+        now[0] = now[0] if now[0] in cores else min(cores)
+
+    monkeypatch.setattr(node, "_here", lambda: now[0])
+    monkeypatch.setattr(node, "_PAUSE", 0.0)
+    monkeypatch.setattr(node, "runnable", lambda: busy)
+    monkeypatch.setattr(node.os, "sched_getaffinity", lambda _: allowed)
+    monkeypatch.setattr(node.os, "sched_setaffinity", go)
+    for _ in range(2):  # who has moved stays
+        ranks.spread()
+        assert asked == ([] if goes is None else [goes, allowed])
+        assert segments[0].core[0] == now[0] + 1
+    for segment in segments:
+        segment.close()

@@ -24,7 +24,7 @@ from distnb.common.interrupts import shielded
 from distnb.wire import replies
 from distnb.wire.channel import SMALL, Arrays, Channel
 from distnb.wire.messages import Reply
-from distnb.wire.stream import Stream
+from distnb.wire.stream import HANGUP, Stream
 
 __all__ = ["SocketClient"]
 
@@ -214,7 +214,16 @@ class SocketClient:
 
     def gone(self) -> list[int]:
         """Return the engines that have closed their end: they have died, or left."""
-        return [rank for rank, each in enumerate(self._channels) if each.left]
+        poll = select.poll()
+        for each in self._channels:
+            for descriptor in each.descriptors:
+                poll.register(descriptor, HANGUP)
+        left = {descriptor for descriptor, _ in poll.poll(0)}
+        return [
+            rank
+            for rank, each in enumerate(self._channels)
+            if each.closed or not left.isdisjoint(each.descriptors)
+        ]
 
     def take(self, number: int) -> list[Reply]:
         """Return the replies to a batch, once; raise EngineError where an engine has none."""

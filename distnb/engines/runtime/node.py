@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from distnb.common.shared_segments import Card, SharedSegment, card_of, map_segment, new_segment
+from distnb.common.machine import runnable
+from distnb.common.shared_segments import (
+    CORE,
+    Card,
+    SharedSegment,
+    card_of,
+    map_segment,
+    new_segment,
+)
 
 __all__ = ["Node", "join"]
+
+#: Tells on which core the thread runs, where the system does.
+_here: Callable[[], int] | None = getattr(ctypes.CDLL(None), "sched_getcpu", None)
+#: Seconds between two looks for another core: the system may have its reasons.
+_PAUSE = 0.05
 
 
 class Node:
@@ -34,10 +52,46 @@ class Node:
         self.least = least
         self.segment = segment
         self._peers = peers
+        #: When it may look for another core again.
+        self._next = 0.0
+        #: On which core each rank ran last, counted from 1: this one, and the others.
+        self._core = segment.core
+        self._cores = [memoryview(pages)[CORE : CORE + 8].cast("q") for pages in peers.values()]
 
     def block(self, peer: int, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
         """Return a look at a block in the segment of a peer, flat."""
         return np.ndarray((count,), dtype, self._peers[peer], offset)
+
+    def spread(self) -> None:
+        """Leave this core if others of the node are on it, and fewer on another one.
+
+        Who is woken up begins most often where the one that wakes it runs. Where cores are few, all
+        ranks came to be on one, and ran one after the other. Who has moved once stays there, for
+        that is where the system wakes it up the next time.
+        """
+        if _here is None:
+            return
+        here = _here() + 1
+        others = [cores[0] for cores in self._cores]
+        if here in others and (now := time.monotonic()) >= self._next:
+            self._next = now + _PAUSE
+            _move(here, others)
+            here = _here() + 1
+        self._core[0] = here
+
+
+def _move(here: int, others: list[int]) -> None:
+    """Go to a core on which the fewest others are, if there are fewer than here.
+
+    Not while the machine has other work: where a core is shared with that, all ranks would wait for
+    the one there. These ranks and the notebook are no other work.
+    """
+    allowed = os.sched_getaffinity(0)
+    least = min(others.count(core + 1) for core in allowed)
+    if others.count(here) > least and runnable() <= max(len(allowed), len(others) + 2):
+        with suppress(OSError):  # these cores were just taken from this process
+            os.sched_setaffinity(0, {core for core in allowed if others.count(core + 1) == least})
+            os.sched_setaffinity(0, allowed)  # where it goes from there is the system's affair
 
 
 def join(comm: Any, least: int) -> Node | None:

@@ -99,6 +99,7 @@ class BatchServer:
         self._listening += channel.descriptors
         for descriptor in channel.descriptors:
             self._loop.add_reader(descriptor, self._listen)
+        self._loop.call_soon(self._listen)  # something may have come with what let it in
 
     def close(self) -> None:
         """Close the sockets."""
@@ -133,8 +134,8 @@ class BatchServer:
         channel = self._channel
         if channel is None:
             return
-        if channel.ready():
-            self._step(channel)
+        self._step(channel)
+        if channel.busy:  # then no descriptor tells of what may be there
             self._loop.call_soon(self._listen)
         if channel.closed:  # the client is gone
             self._leave()

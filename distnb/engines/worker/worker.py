@@ -122,6 +122,8 @@ class Worker:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
         with deferred_interrupts(forget=True):
             log = Log(self.clock)
+            if self.store.memory.node is not None:
+                self.store.memory.node.spread()
             batch = unpack(message)
             run = self.now = _Run(self, batch, buffers, log)
             self.latest = batch.number
