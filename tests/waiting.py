@@ -22,8 +22,9 @@ class Gate:
     ----------
     folder : pathlib.Path
         Where the files are: another gate of the same folder is the same.
-    say, stand : str
-        Code for the engine, which knows ``os`` and ``time``: that it has come; and that it waits.
+    say, stand, call : str
+        Code for the engine, which knows ``os`` and ``time``: that it has come; that it waits; and
+        that it waits in one call of C, in which Python does not look for signals.
     """
 
     def __init__(self, folder):
@@ -33,6 +34,9 @@ class Gate:
         self.say = f"open({str(self._come)!r}, 'w').close()"
         looks = f"iter(lambda: os.path.exists({str(self._open)!r}), True)"
         self.stand = f"({self.say}, [time.sleep({_PAUSE}) for _ in {looks}])"
+        forever = "__import__('itertools').repeat"
+        looks = f"map(os.access, {forever}({str(self._open)!r}), {forever}(os.F_OK))"
+        self.call = f"({self.say}, any({looks}))"
 
     def come(self):
         """Tell whether somebody has come."""

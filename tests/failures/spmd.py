@@ -32,13 +32,14 @@ def interrupts(session, folder):
         gate = Gate(folder / str(at))
         w = World(session)
         late = w.dist.a + 1
-        mine = threading.Thread(target=interrupt, args=(gate,))
+        waits = threading.Event()
+        mine = threading.Thread(target=interrupt, args=(gate, waits))
         with planted(session, 1, "name == 'Reduce'", gate.stand), dnb.profile(session) as report:
             if session.transport.rank in hit:
                 mine.start()
             w.dist.c += 1
             total = w.dist.b.sum()
-            interrupted = stopped(total.item)
+            interrupted = stopped(lambda: (waits.set(), total.item()))
             # A rank may hear of it from another one before its own signal comes.
             stopped(lambda: (mine.join(), time.sleep(0.05)) if mine.ident else None)
         assert interrupted
@@ -48,9 +49,10 @@ def interrupts(session, folder):
         support.work(session, seed=len(hit))
 
 
-def interrupt(gate):
+def interrupt(gate, waits):
     """Interrupt this rank when one is slow; that one hears of it when it looks for messages again."""
     until(gate.come)
+    waits.wait()
     time.sleep(0.2)
     os.kill(os.getpid(), signal.SIGINT)
     gate.open()

@@ -128,16 +128,13 @@ def test_while_messages_of_later_groups_are_on_their_way(cluster, gate):
     quiet(cluster)
 
 
-#: Some seconds in which Python does not look for signals.
-CALL = "np.linalg.eigvals(np.random.default_rng(0).random((1200, 1200)))"
-
-
 @pytest.mark.ways("openmpi")
-def test_within_a_long_call_into_numpy(cluster, gate):
+def test_within_a_long_call(cluster, gate):
+    """One into NumPy, say, in which Python does not look for signals."""
     w = World(cluster)
-    plant(cluster, 1, REDUCE, f"({gate.say}, {CALL})")
+    plant(cluster, 1, REDUCE, gate.call)
     total = w.dist.b.sum()
-    with CtrlC(0.2, after=gate.come):
+    with CtrlC(0.2, after=gate.come, then=lambda: (time.sleep(0.3), gate.open())):
         total.item()
     support.heal(cluster)
     assert reading(total) is dnb.LostArrayError
@@ -146,9 +143,11 @@ def test_within_a_long_call_into_numpy(cluster, gate):
 
 def test_pressed_again_and_again(cluster, gate):
     w = World(cluster)
-    plant(cluster, 1, REDUCE, f"({gate.say}, {CALL})")
+    plant(cluster, 1, REDUCE, gate.call)
     total = w.dist.b.sum()
-    with CtrlC(0.1, 0.15, 0.2, 0.5, 0.8, after=gate.come):
+    delays = [0.1, 0.15, 0.2, 0.5, 0.8]
+    last = threading.Barrier(len(delays), gate.open)
+    with CtrlC(*delays, after=gate.come, then=last.wait):
         total.item()
     support.heal(cluster)
     assert reading(total) is dnb.LostArrayError
@@ -337,7 +336,7 @@ def test_signals_to_idle_engines(cluster):
     w.check()
 
 
-def test_an_engine_that_misses_a_batch(cluster):
+def test_an_engine_that_misses_a_batch(cluster, gate):
     """An interrupt that hits an engine outside of a batch costs this batch, no more."""
     w = World(cluster)
     support.on_rank(
@@ -346,13 +345,14 @@ def test_an_engine_that_misses_a_batch(cluster):
         """
         def run(message, buffers):
             del worker.run
+            SAY
             raise KeyboardInterrupt
         worker.run = run
-        """,
+        """.replace("SAY", gate.say),
     )
     total = w.dist.b.sum()
     w.dist.c += 1
-    with CtrlC(0.3):
+    with CtrlC(0.3, after=gate.come):
         total.item()
     assert reading(total) is reading(w.dist.c) is dnb.LostArrayError
     w.dist.c[...] = w.np.c[...] = 1
@@ -373,7 +373,7 @@ def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
 
     monkeypatch.setattr(sockets, "_keep", lose)
     total = w.dist.b.sum()
-    with CtrlC(0.3):
+    with CtrlC(0.3, after=lambda: lost):
         total.item()
     assert lost == [1]
     assert reading(total) is dnb.LostArrayError

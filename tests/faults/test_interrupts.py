@@ -50,14 +50,15 @@ def test_a_stop_that_comes_late_stops_nothing_else(cluster, gate):
     assert total.item() == 36
 
 
-def test_an_engine_that_gave_up_unasked_lets_the_others_go_on(cluster, monkeypatch):
+def test_an_engine_that_gave_up_unasked_lets_the_others_go_on(cluster, monkeypatch, gate):
     """One that a stray signal meets on the way into an epoch comes along all the same."""
     monkeypatch.setattr(connection, "_LAST", 0.1)
     x = dnb.arange(9.0)
     cluster.flush()
-    with CtrlC(0.3):
-        plant(cluster, 1, "name == 'Reduce'", "[time.sleep(0.01) for _ in iter(int, 1)]")
-        x.sum().item()
+    plant(cluster, 1, "name == 'Reduce'", gate.stand)
+    total = x.sum()
+    with CtrlC(0.2, after=gate.come):
+        total.item()
     client = cluster.transport.client
     noise = threading.Event()
 
@@ -82,6 +83,17 @@ def test_an_engine_that_gave_up_unasked_lets_the_others_go_on(cluster, monkeypat
             break
         except KeyboardInterrupt:
             pass
+
+
+def told(function, say):
+    """Return a function that says on an engine that it begins with elements."""
+
+    def begins(v):
+        if v.size:
+            exec(say)
+        return function(v)
+
+    return begins
 
 
 def catches_in_a_loop(v):
@@ -157,25 +169,38 @@ def makes_an_error_of_it(v):
         computes_and_catches,
     ],
 )
-def test_functions_that_catch_everything(cluster, function):
+def test_functions_that_catch_everything(cluster, function, gate):
     x = dnb.arange(9.0, dist="block")
     cluster.flush()
     for _ in range(2):
-        found = dnb.map(function, x)
-        with CtrlC(0.3):
+        gate.shut()
+        found = dnb.map(told(function, gate.say), x)
+        with CtrlC(0.3, after=gate.come):
             found.to_numpy()
         assert x.sum().item() == 36
         assert reading(found) is dnb.LostArrayError
 
 
-def test_a_function_tidies_up(cluster, tmp_path):
+@contextlib.contextmanager
+def patience(session, seconds):
+    """Let functions of a session's engines have so long to tidy up."""
+    code = "import distnb.common.insistence as i\nfound, i._PATIENCE = i._PATIENCE, {}"
+    before = support.everywhere(session, code.format(seconds))
+    try:
+        yield
+    finally:
+        support.everywhere(session, code.format(before[0]))
+
+
+def test_a_function_tidies_up(cluster, tmp_path, gate):
     """What does not catch an interrupt has its time to end in order."""
-    note = str(tmp_path / "tidied")
+    note, say = str(tmp_path / "tidied"), gate.say
 
     def tidies(v):
         if not v.size:
             return v
         try:
+            exec(say)
             time.sleep(100)
         finally:
             time.sleep(0.05)
@@ -183,19 +208,21 @@ def test_a_function_tidies_up(cluster, tmp_path):
         return v
 
     x = dnb.arange(9.0, dist="block")
-    found = dnb.map(tidies, x)
-    with CtrlC(0.3):
-        found.to_numpy()
-    until(lambda: os.path.exists(note))
+    with patience(cluster, 60.0):  # for one that is kept from its work
+        found = dnb.map(tidies, x)
+        with CtrlC(0.3, after=gate.come):
+            found.to_numpy()
+        until(lambda: os.path.exists(note))
 
 
 @pytest.mark.ways("openmpi")
-def test_an_engine_that_is_stopped_and_goes_on(cluster):
+def test_an_engine_that_is_stopped_and_goes_on(cluster, monkeypatch):
     x, kept = dnb.arange(9.0), dnb.ones(5)
     cluster.flush()
-    said = []
+    said, waits, wait = [], threading.Event(), cluster.connection.wait
+    monkeypatch.setattr(cluster.connection, "wait", lambda: (waits.set(), wait()))
     with stopped(cluster.transport.about[1]["pid"]):
-        with CtrlC(0.2):
+        with CtrlC(0.2, after=waits.is_set):
             try:
                 x.sum().item()
             except KeyboardInterrupt as interrupt:
