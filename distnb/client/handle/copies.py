@@ -92,14 +92,18 @@ class Copies:
         self._settle(base.session)
 
     def fact(self, base: Base, name: str, find: Callable[[], Any]) -> Any:
-        """Return what ``find()`` returns of all of a base, once as long as nothing writes there."""
-        foreign, trusted = base.session.foreign, self._trusted(base)
+        """Return what ``find()`` returns of all of a base, once as long as nothing writes there.
+
+        Ranks of a script find it each time: what one of them was shown the others do not know.
+        """
+        session = base.session
+        foreign, trusted = session.foreign, session.transport.rank is None and self._trusted(base)
         if trusted and base.kept is not None and base.kept.get(name, (-1,))[0] == foreign:
             return base.kept[name][1]
         found = find()
         if trusted and self._trusted(base):
-            base.session.looks = True
-            base.kept = {**(base.kept or {}), name: (base.session.foreign, found)}
+            session.looks = True
+            base.kept = {**(base.kept or {}), name: (session.foreign, found)}
         return found
 
     def forget(self) -> None:

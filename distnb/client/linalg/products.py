@@ -46,7 +46,9 @@ from distnb.geometry.views import View
 __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
 #: Multiplications and additions, and bytes, of products that NumPy does in 20 ms or so.
-_WORK, _READ = 1 << 31, 1 << 28
+_WORK, _TOUCHED = 1 << 31, 1 << 28
+#: Dtypes that BLAS multiplies; others take many times as long.
+_BLAS = "fdFD"
 
 
 @stands_for(np.matmul, small="wide")
@@ -354,34 +356,38 @@ def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
 
     BLAS has all cores there, too, so that engines would be no quicker, and waited for.
     """
-    session, work = a.session, 2 * a.size * b.size // max(a.shape[-1], 1)
-    if work > _WORK or a.nbytes + b.nbytes > _READ or not min(a.size, b.size):
+    session, shape = a.session, _shape(a.shape, b.shape)
+    if shape is None or not min(a.size, b.size):
+        return None
+    work, nbytes = 2 * a.size * b.size // max(a.shape[-1], 1), prod(shape) * dtype.itemsize
+    most = _WORK if dtype.char in _BLAS else _WORK >> 6
+    if work > most or a.nbytes + b.nbytes + nbytes > _TOUCHED:
         return None
     if not admitted(session, (a, b), 0) or a.near is None or b.near is None:
         return None
-    shape = _shape(a.shape, b.shape)
     layout = promise(session, matmul, (part(a), part(b)), {}, shape, 0)
     memory = None
-    if prod(shape) * dtype.itemsize > config.cutoff:
+    if nbytes > config.cutoff:
         memory = room_for(session, shape, dtype, layout.layout())
+        if memory is None:  # engines hold it, or say that there is no room
+            return None
     found = np.asarray(watched("matmul", np.matmul, a.near, b.near, out=memory))
     return made_of(session, found, layout.layout(), memory) if shape else found[()]
 
 
-def _shape(a: Ints, b: Ints) -> Ints:
-    """Return the shape of a product."""
-    stack = np.broadcast_shapes(a[:-2], b[:-2])
+def _shape(a: Ints, b: Ints) -> Ints | None:
+    """Return the shape of a product; None if stacks do not fit, which is explained elsewhere."""
+    try:
+        stack = np.broadcast_shapes(a[:-2], b[:-2])
+    except ValueError:
+        return None
     return (*stack, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
 
 
 def _small(a: Array, b: Array, dtype: np.dtype) -> bool:
     """Tell whether the product of two arrays in the notebook is to stay there."""
-    try:
-        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        return False  # it is explained later
-    columns = a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
-    return fits(prod(stack + columns) * dtype.itemsize)
+    shape = _shape(a.shape, b.shape)
+    return shape is not None and fits(prod(shape) * dtype.itemsize)
 
 
 # -- three ways to multiply two matrices -----------------------------------------------------------
