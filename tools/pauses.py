@@ -5,7 +5,8 @@ at random, one or all of them, for 0.3 to 1.5 seconds each time, and lets them g
 the command does. A test that fails then depends on how fast the machine is.
 
 Its processes are known by a variable in their environment, which they inherit. Whom a test stops
-itself it notes in the folder that this variable names; these are left alone.
+itself it notes in the folder that this variable names; these are left alone, and so are launchers
+of MPI above them, which pass on to their engines that they go on.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ VARIABLE = "DISTNB_TEST_STOPPED"
 
 #: Seconds for which processes are stopped, and between two stops.
 STOPPED, BETWEEN = (0.3, 1.5), (0.2, 1.0)
+
+#: How the names of MPI's launchers begin.
+LAUNCHERS = ("mpiexec", "mpirun", "prte")
 
 #: One stop in so many is for all processes at once.
 ALL = 4
@@ -50,16 +54,34 @@ def is_stopped(pid: int) -> bool:
         return True
 
 
-def send(pids: list[int], number: int, folder: str) -> None:
-    """Send a signal to processes, but for those that a test has stopped."""
+def launcher(pid: int) -> int:
+    """Return the launcher of MPI that has started a process, 0 if none has."""
+    try:
+        above = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+        name = Path(f"/proc/{above}/comm").read_text()
+    except OSError:
+        return 0
+    return int(above) if name.startswith(LAUNCHERS) else 0
+
+
+def send(pids: list[int], number: int, folder: str) -> list[int]:
+    """Send a signal to processes; return those that are left alone, as a test has stopped them."""
+    left = []
     for pid in pids:
-        if not Path(folder, str(pid)).exists():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
+        noted = {int(name) for name in os.listdir(folder)}
+        if pid in noted | {launcher(each) for each in noted}:
+            left.append(pid)
+            continue
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+    return left
 
 
-def pause(folder: str, chance: random.Random) -> int:
-    """Stop some processes for a while; return how many."""
+def pause(folder: str, chance: random.Random, owed: list[int]) -> int:
+    """Stop some processes for a while; return how many.
+
+    ``owed``: those that are still to go on.
+    """
     pids = [pid for pid in started(folder) if not is_stopped(pid)]
     if pids and chance.randrange(ALL):
         pids = [chance.choice(pids)]
@@ -67,7 +89,7 @@ def pause(folder: str, chance: random.Random) -> int:
         send(pids, signal.SIGSTOP, folder)
         time.sleep(chance.uniform(*STOPPED))
     finally:
-        send(pids, signal.SIGCONT, folder)
+        owed[:] = send(pids + owed, signal.SIGCONT, folder)
     return len(pids)
 
 
@@ -78,12 +100,13 @@ def main() -> int:
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    stops = 0
+    stops, owed = 0, list[int]()
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(options.command, env=os.environ | {VARIABLE: folder})
         while process.poll() is None:
-            stops += pause(folder, chance)
+            stops += pause(folder, chance, owed)
             time.sleep(chance.uniform(*BETWEEN))
+        send(owed, signal.SIGCONT, folder)
     print(f"pauses: {stops} stops of processes, seed {options.seed}")
     return process.returncode
 
