@@ -19,7 +19,7 @@ from tests.faults.programs import Program
 from tests.faults.test_recovery import kill
 from tests.marking import own_engines
 
-pytestmark = [pytest.mark.usefixtures("interruptible"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.usefixtures("interruptible")
 
 #: Elements of an array of 1 MB, and arrays that there is room for.
 SHAPE, ROOM = (256, 512), 8
