@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from itertools import repeat, starmap
 
 import numpy as np
 
@@ -57,6 +58,8 @@ class Recorder:
         self._commands: list[Command] = []
         self._buffers: list[list[np.ndarray]] = []
         self._dead: deque[int] = deque()
+        #: Those whose deletion was recorded last.
+        self._freeing: tuple[int, ...] = ()
         #: Notes the handle of a base that is not needed any more (called by the garbage collector:
         #: no lock).
         self.delete: Callable[[int], None] = self._dead.append
@@ -79,8 +82,8 @@ class Recorder:
                 self.uses(commands)
             if self._dead:
                 self._delete()
+            self.recorded += len(commands)  # first: Ctrl-C between the two must not hide them
             self._commands += commands
-            self.recorded += len(commands)
             full = self.recorded - self._taken >= config.flush_size
         if self._waits:
             self._wait()
@@ -157,14 +160,27 @@ class Recorder:
 
         Under SPMD it is: there garbage may be collected at other times on other ranks.
         """
-        commands = self._commands
-        dead = [self._dead.popleft() for _ in range(len(self._dead))]
+        commands, dead = self._commands, self._dead
         last = commands[-1] if commands else None
         if type(last) is Create and self.timed and last.how[0] == "fill" and last.base in dead:
-            dead.remove(commands.pop().base)  # type: ignore[union-attr]
-            self.recorded -= 1
+            with deferred_interrupts():
+                dead.remove(commands.pop().base)  # type: ignore[union-attr]
+                self.recorded -= 1
         if dead:
-            commands.append(Free(tuple(dead)))
+            self._free()
+
+    def _free(self) -> None:
+        """Record the deletion of what is not needed any more: once, wherever Ctrl-C comes.
+
+        It comes between two instructions, of which each step is one. What it left undone is done
+        the next time, and told by the handles, which are never given to others.
+        """
+        commands, dead, handles = self._commands, self._dead, self._freeing
+        if not handles or dead[0] != handles[0]:
+            handles = self._freeing = tuple(map(dead.__getitem__, range(len(dead))))
+        if not commands or type(commands[-1]) is not Free or commands[-1].bases is not handles:
+            commands.append(Free(handles))
+        deque(starmap(dead.popleft, repeat((), len(handles))), maxlen=0)
 
     def _arm(self) -> None:
         """Let the idle timer look after what is recorded."""
