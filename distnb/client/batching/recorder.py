@@ -156,26 +156,20 @@ class Recorder:
         self._armed.set()
 
     def _delete(self) -> None:
-        """Record the deletions; what was made last and is not used need not be made.
+        """Record the deletions, once each wherever Ctrl-C comes: it comes between instructions.
 
-        Under SPMD it is: there garbage may be collected at other times on other ranks.
+        What it left undone is done the next time, and told by the handles, which are never given
+        to others. What was made last and is not used need not be made; under SPMD it is: there
+        garbage may be collected at other times on other ranks.
         """
-        commands, dead = self._commands, self._dead
+        commands, dead, handles = self._commands, self._dead, self._freeing
         last = commands[-1] if commands else None
         if type(last) is Create and self.timed and last.how[0] == "fill" and last.base in dead:
             with deferred_interrupts():
                 dead.remove(commands.pop().base)  # type: ignore[union-attr]
                 self.recorded -= 1
-        if dead:
-            self._free()
-
-    def _free(self) -> None:
-        """Record the deletion of what is not needed any more: once, wherever Ctrl-C comes.
-
-        It comes between two instructions, of which each step is one. What it left undone is done
-        the next time, and told by the handles, which are never given to others.
-        """
-        commands, dead, handles = self._commands, self._dead, self._freeing
+        if not dead:
+            return
         if not handles or dead[0] != handles[0]:
             handles = self._freeing = tuple(map(dead.__getitem__, range(len(dead))))
         if not commands or type(commands[-1]) is not Free or commands[-1].bases is not handles:
