@@ -161,7 +161,7 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
                 if near is None:
                     return None
             if session is None:
-                session, shape = x.session, shape or near.shape
+                session, shape = x.session, near.shape if shape is None else shape
             apart = apart or session is not x.session
             alike = alike and shape == near.shape
             if (x.promise is not None) if x._whole is None else (x._base.host is None):
@@ -171,7 +171,7 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
         elif type(x) in SCALARS:
             args.append(x)
         elif type(x) is np.ndarray and x.ndim and x.dtype in STORABLE:
-            others, shape = True, shape or x.shape
+            others, shape = True, x.shape if shape is None else shape
             alike = alike and shape == x.shape
             nbytes += x.nbytes
             args.append(x)
