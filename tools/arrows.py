@@ -31,14 +31,14 @@ ORDER: dict[str, str] = {
     """,
     "distnb.pictures": "hook binning reducing live axes",
     "distnb.common": """
-        errors addresses config machine leftovers insistence interrupts lazy calling
+        native ndarrays errors addresses config machine leftovers insistence interrupts lazy calling
         shared_segments memory_pool
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
     "distnb.ops": "scalars philox samplers filling matrix_functions semirings table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages progress encoding channel replies stream",
-    "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
+    "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast host_parts",
     "distnb.formats": """
         stored objects boxes plain npy archives encodings lines text hdf5 zarrs parquet tiff table
     """,
@@ -61,8 +61,8 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": "agreement steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry start",
     "distnb.client": """
-        transport batching session handle record shape select math linalg stats signal files array
-        lasting sparse parts reports
+        transport batching session handle reach record shape select math linalg stats signal files
+        array lasting sparse parts reports
     """,
     "distnb.client.transport": """
         turns contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
@@ -77,8 +77,11 @@ ORDER: dict[str, str] = {
         keeping session glimpse bases current
     """,
     "distnb.client.handle": """
-        arguments indexing host_parts array host_arrays conversion copies promised_layouts spilling
-        reach small_steps rehearsal aliasing whole_functions
+        arguments indexing fields array host_arrays conversion copies spilling
+    """,
+    "distnb.client.reach": """
+        promised_layouts admission small_steps small_reductions rehearsal aliasing
+        whole_functions decorators
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing

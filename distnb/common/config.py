@@ -54,6 +54,9 @@ class Config:
     """Whether elementwise operations run in groups, one pass over memory each; 0 for one by one."""
     jit: int = 1
     """Whether groups that come back are compiled by Numba, if it is installed (read by engines)."""
+    native: int = 1
+    """Whether what each small step takes is compiled, if it was when distnb was installed; 0 to
+    interpret it, so that a debugger sees it. Read when distnb is imported."""
     engines: int = 0
     """Engines that the first array starts when no session was chosen; 0 for one a core."""
     memory_share: float = 0.9

@@ -11,10 +11,10 @@ from numpy.lib.stride_tricks import sliding_window_view as _numpys
 from numpy.typing import ArrayLike
 
 from distnb.client.array.flags import strides_of
-from distnb.client.handle.aliasing import look_at
 from distnb.client.handle.arguments import Axes, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths
+from distnb.client.reach.aliasing import look_at
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.namespace import stands_for
 from distnb.client.shape.joining import stack

@@ -90,7 +90,7 @@ def shortened(tb: TracebackType | None) -> TracebackType | None:
     frames, within = [], False
     each = tb
     while each is not None:
-        ours = _is_in(each.tb_frame, _OURS)
+        ours = _is_in(each.tb_frame, _OURS) or _is_native(each.tb_frame)
         within = ours or (within and _is_in(each.tb_frame, _LIBRARIES))
         if not within:
             frames.append(each)
@@ -99,6 +99,11 @@ def shortened(tb: TracebackType | None) -> TracebackType | None:
     for frame in reversed(frames):
         found = TracebackType(found, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return found or tb
+
+
+def _is_native(frame: FrameType) -> bool:
+    """Tell whether a frame is of a compiled module of distnb, which tells no place of a file."""
+    return str(frame.f_globals.get("__name__")).startswith("distnb.")
 
 
 def _is_in(frame: FrameType, folders: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from distnb.client.handle import whole_functions
+from distnb.client.reach import whole_functions
 from distnb.client.record import creation, index_arrays, operation_cache, ranges
 from distnb.client.record.operation_cache import OperationCache
 from tests.contract.support import agree, numbered, on_engines, outcome, same, setting, take
@@ -83,10 +83,10 @@ def test_a_small_array_makes_no_large_one_in_the_notebook(session, numpys, args)
     assert x.at_home or numpys is np.cov
     with setting(cutoff=1 << 16):
         if numpys in (np.zeros, np.arange, np.eye):
-            found = whole_functions._made(numpys, MADE[numpys], args, {})
+            found = whole_functions.made(numpys, MADE[numpys], args, {})
         else:
             kind = "wide" if numpys is np.cov else "home"
-            found = whole_functions._step(numpys, numpys, kind, (x, *args), {})
+            found = whole_functions.step(numpys, numpys, kind, (x, *args), {})
     assert found is None
 
 

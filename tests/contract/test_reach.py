@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.handle import reach, small_steps
+from distnb.client.reach import admission, small_steps
 from distnb.client.session import shared_memory
 from tests.contract.support import numbered, same, setting
 
@@ -369,7 +369,7 @@ def test_small_steps_do_not_wait_for_large_ones(session):
     batches, done = session.batches, session.settled
     a[0] = 1.0
     assert (session.batches, session.settled) == (batches, done) or session.quiet()
-    for _ in range(reach._PATIENCE):
+    for _ in range(admission._PATIENCE):
         a[1] = 2.0
     assert a.dbase.near is not None
 
@@ -586,14 +586,14 @@ def test_what_goes_to_and_fro_is_done_in_the_notebook(session):
         a /= 1.5
         x /= 1.5
 
-    for _ in range(reach._PATIENCE * reach._TURNS + 3):
+    for _ in range(admission._PATIENCE * admission._TURNS + 3):
         turn()
     before = session.batches
     for _ in range(5):
         turn()
     assert session.batches == before
     same(x, a)
-    for _ in range(reach._TRIED // 2):
+    for _ in range(admission._TRIED // 2):
         turn()
     assert session.batches > before  # engines were tried once more
     same(x, a)

@@ -185,7 +185,10 @@ def defined_in(module: str) -> set[str]:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         return set()
-    body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    path = Path(spec.origin)
+    if path.suffix == ".so":  # of a module that is compiled
+        path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    body = ast.parse(path.read_text(encoding="utf-8")).body
     return {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 

@@ -68,7 +68,7 @@ FUNCTIONS = dict(functions())
 
 def methods() -> Iterator[tuple[str, Any]]:
     """Return the methods of arrays that users see."""
-    for name in dir(object.__new__(dnb.DistArray)):  # as they are completed
+    for name in dir(dnb.DistArray.__new__(dnb.DistArray)):  # as they are completed
         thing = inspect.getattr_static(dnb.DistArray, name)
         if inspect.isfunction(thing) and not name.startswith("_"):
             yield name, thing

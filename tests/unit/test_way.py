@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 import distnb as dnb
+from distnb.client.reach import small_steps
 
-pytestmark = pytest.mark.tier("test")
+pytestmark = [
+    pytest.mark.tier("test"),
+    pytest.mark.skipif(
+        bool(small_steps.__file__.endswith(".so")), reason="compiled functions do not tell of calls"
+    ),
+]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
 PACKAGE = str(Path(dnb.__file__).parent)
@@ -121,7 +127,7 @@ def test_nothing_is_asked_of_what_does_not_travel(few):
 @pytest.mark.parametrize(
     ("step", "most"),
     [
-        (lambda x: -x, 6),
+        (lambda x: -x, 10),
         (lambda x: x.T, 8),
         (lambda x: dnb.zeros(5), 10),
         (lambda x: dnb.mean(x), 12),

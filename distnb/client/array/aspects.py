@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.aliasing import look_at
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied, in_layout
-from distnb.client.handle.small_steps import like
+from distnb.client.reach.aliasing import look_at
+from distnb.client.reach.small_steps import like
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.placement import stay
 from distnb.client.shape.reshaping import adopted

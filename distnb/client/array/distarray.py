@@ -25,7 +25,6 @@ from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, elements, read, tell_of_gather
 from distnb.client.files.numpys import File, tofile
-from distnb.client.handle.aliasing import is_alone
 from distnb.client.handle.arguments import (
     Axes,
     Dist,
@@ -48,16 +47,6 @@ from distnb.client.handle.indexing import (
     reduced_axes,
     several,
 )
-from distnb.client.handle.small_steps import (
-    indexed,
-    like,
-    picked,
-    product,
-    quick_call,
-    store,
-    turned,
-)
-from distnb.client.handle.whole_functions import in_reach
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_
@@ -72,6 +61,9 @@ from distnb.client.math.scans import (
 )
 from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
+from distnb.client.reach.aliasing import is_alone
+from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.small_steps import calls, like, picked, product, reads, stores, turned
 from distnb.client.record.advanced_indexing import (
     get_advanced,
     has_array,
@@ -412,10 +404,9 @@ class DistArray(Array):
 
     # -- views -------------------------------------------------------------------------------
 
+    @reads
     def __getitem__(self, key: Subscript) -> DistArray:
-        taken = indexed(self, key)
-        if taken is None and type(key) is DistArray:
-            taken = picked(self, key)
+        taken = picked(self, key) if type(key) is DistArray else None
         if taken is not None:
             return taken
         if is_advanced(key):
@@ -430,9 +421,8 @@ class DistArray(Array):
     def __delitem__(self, key: Subscript) -> None:
         raise ValueError("cannot delete array elements")
 
+    @stores
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
-        if store(self, key, value):
-            return
         by_mask = isinstance(key, Array | np.bool_)  # as programs of the array API standard do it
         if self.single and not self.shape and not by_mask:
             name = self.dtype.type.__name__
@@ -678,16 +668,10 @@ class DistArray(Array):
 
     # -- NumPy's protocols ---------------------------------------------------------------------
 
+    @calls
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if ufunc is np.matmul and not kwargs and all(type(x) is DistArray for x in inputs):
-            found = product(*inputs)
-            if found is not None:
-                return found
         if method == "__call__" and ufunc.signature is None and ufunc.nout == 1:
             inputs = tuple([x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs])
-            found = quick_call(ufunc, inputs, kwargs)
-            if found is not None:
-                return found
         if method != "at" and any(not understood(x) for x in inputs):
             return NotImplemented
         kwargs.pop("array", None)  # an input that was given by name is there twice

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from distnb.client.handle.aliasing import outline
 from distnb.client.handle.array import Array, is_whole
+from distnb.client.reach.aliasing import outline
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.array.prefetch import Prefetch
-from distnb.client.handle import reach
 from distnb.client.handle.array import Array, as_result
+from distnb.client.reach import admission
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
 from distnb.geometry.views import View
@@ -48,7 +48,7 @@ def element(x: Array) -> Any:
     In reach it is NumPy's scalar. Else it is an array: a copy. But if that is read before anything
     else happens, it is read where it lies.
     """
-    found = reach.element(x)
+    found = admission.element(x)
     if found is not None:
         return found
     session, operand = x.session, x.operand
@@ -69,7 +69,7 @@ def elements(x: Array) -> Iterator[Any]:
     recorder, transport = session.recorder, session.transport
     while at < n:
         near = None if x._near is None and x.dbase.near is None else x.near
-        if near is None and reach.brought(x):
+        if near is None and admission.brought(x):
             near = x.near
         if near is not None:
             for value in (left := iter(near[at:])):
@@ -103,7 +103,7 @@ def read(x: Array) -> np.ndarray:
     if deferred is None:
         return session.gather(x.operand, x.placed, base.dtype)
     try:
-        found = reach.awaited(deferred.source)
+        found = admission.awaited(deferred.source)
         prefetch: Prefetch = session.extensions[Prefetch]
         base.known = prefetch.element(deferred.source) if found is None else np.asarray(found)
     except BaseException:

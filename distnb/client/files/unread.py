@@ -7,9 +7,9 @@ from math import prod
 from typing import Any
 
 from distnb.client.files.reading import Source, fill_from, layout_in_file, read_here
-from distnb.client.handle.aliasing import Family, Look, outline
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, hosted, record_creation, room_for
+from distnb.client.reach.aliasing import Family, Look, outline
 from distnb.client.session.bases import Base
 from distnb.client.session.current import need
 from distnb.client.session.session import Session

@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.batching.budget import need
 from distnb.client.batching.failures import lost_error
 from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Order, Subscript
-from distnb.client.handle.host_parts import fill, filled, parts_of
-from distnb.client.handle.indexing import Turn, view_by
-from distnb.client.session.bases import Base, Promised
+from distnb.client.handle.fields import Fields, fresh, made_by
+from distnb.client.handle.indexing import view_by
+from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, in_notebook
 from distnb.geometry.views import Placed, View
+from distnb.plans.host_parts import fill, filled, parts_of
 from distnb.wire.protocol import Create, InNotebook, Operand
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "Elements",
     "as_result",
     "create",
-    "fresh",
     "hosted",
     "is_whole",
     "leave",
@@ -39,8 +39,6 @@ __all__ = [
     "room_for",
     "storable",
 ]
-
-_new: Any = object.__new__
 
 #: Bytes up to which an array that the user makes is filled by the notebook, if it lies in reach.
 _FILLED = 1 << 20
@@ -65,42 +63,21 @@ def _of_numbers(name: str) -> Callable[[Array], Any]:
     return method
 
 
-class Array(NDArrayOperatorsMixin):
+class Array(Fields, NDArrayOperatorsMixin):
     """A base and a view: what functions need of an array.
 
     Functions work on these, and make arrays of the one class that derives from this one,
     :class:`distnb.DistArray`. It comes after all of them, for its methods call them.
     """
 
-    __slots__ = (
-        *("__weakref__", "_base", "_key", "_near", "_placed", "_view", "_whole"),
-        *("promise", "session", "single", "spec", "writeable"),
-    )
+    __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
     #: The class of arrays.
     made: ClassVar[type[Any]]
-    writeable: bool
-    #: The session the array lives in.
-    session: Session
-    #: The number of its spec (``operation_cache``); 0 if it has none yet.
-    spec: int
-    #: Whether it is a result that NumPy has as a scalar: ``x += 1`` makes another one.
-    single: bool
-    #: The elements in reach, and of which ndarray these are a view: None if they are all there is,
-    #: and have no base yet. Results of small steps are made without, for few ever need one.
-    _near: np.ndarray | None
-    _whole: np.ndarray | None
-    #: Base and view; None until somebody asks for them, but a view in reach has its base.
-    _base: Any
-    _view: Any
-    #: Of an array without a base its layout, or what promises it; None: that of a new array.
-    promise: Layout | Promised | None
-    #: Of an array without a view, that of another one and what takes it from there.
-    _key: tuple[View, Subscript | Turn] | None
-    _placed: Placed | None
 
     def __init_subclass__(cls) -> None:
         Array.made = cls
+        made_by(cls)
 
     def __init__(self, base: Base, view: View, writeable: bool = True) -> None:
         self._base = base
@@ -373,22 +350,6 @@ def _make_view(x: Array) -> View:
     return view
 
 
-def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None) -> Any:
-    """Return the array of an ndarray in C order, its own from now on, which has no base yet.
-
-    ``promise`` is its layout, or what promises it; None if it lives in the notebook.
-    """
-    found = _new(Array.made)
-    found._near = near
-    found._whole = found._base = found._view = found._key = found._placed = None
-    found.promise = promise
-    found.spec = 0
-    found.single = False
-    found.writeable = True
-    found.session = session
-    return found
-
-
 def host_view(host: np.ndarray, view: View, writeable: bool) -> np.ndarray:
     """Return a view of a base's ndarray, which shares its memory."""
     if view.is_whole(host.shape):
@@ -444,7 +405,7 @@ def leave(base: Base) -> None:
         base.since = session.batches + 1
     else:
         base.move(base.layout)
-        parts = None if base.memory is not None else parts_of(session, near, base.layout)
+        parts = None if base.memory is not None else parts_of(session.size, near, base.layout)
         record_creation(base, base.laid("same") if parts is None else ("data", parts))
     base.near = base.kept = None  # it may have been written here
 

@@ -17,12 +17,12 @@ from distnb.client.handle.array import (
     room_for,
 )
 from distnb.client.handle.host_arrays import home, tell_discarded
-from distnb.client.handle.host_parts import parts_of
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
 from distnb.geometry.layout import Ints, Layout, default_layout, make_layout, replicated
 from distnb.geometry.views import View, follow
+from distnb.plans.host_parts import parts_of
 from distnb.wire.protocol import Apply, Operand
 
 __all__ = [
@@ -62,7 +62,7 @@ def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:
         if session.memory.disk is not None and data.nbytes > 1 << 20:
             leave(base)  # only then it counts, and can go to disk
         return Array.made(base, View.whole(data.shape))
-    parts = parts_of(session, data, layout)
+    parts = parts_of(session.size, data, layout)
     return create(session, data.shape, data.dtype, layout, ("data", parts))
 
 
@@ -105,7 +105,7 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
             )
         )
     base.move(layout or default_layout(base.shape, base.session.size))
-    record_creation(base, ("data", parts_of(base.session, host, base.layout)))
+    record_creation(base, ("data", parts_of(base.session.size, host, base.layout)))
     base.host = base.near = base.kept = None
 
 

@@ -14,9 +14,8 @@ from distnb.client.handle.arguments import Axes, Shape, Subscript
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
-from distnb.ops.scalars import NUMPYS
 
-__all__ = ["BASIC", "Turn", "index_view", "is_plain", "lengths", "one_axis", "some_axes", "view_by"]
+__all__ = ["BASIC", "Turn", "index_view", "lengths", "one_axis", "some_axes", "view_by"]
 
 
 class Turn(NamedTuple):
@@ -130,8 +129,6 @@ def view_by(view: View, key: Subscript | Turn) -> View:
 #: Types of an index that has no arrays in it.
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
-_PLAIN = BASIC | {kind for kind in NUMPYS if issubclass(kind, np.integer)}
-
 #: What numbers of an index may be if it is looked up: True and 1.0 would be found as 1.
 _EXACT = frozenset((int, type(None)))
 
@@ -234,16 +231,6 @@ def _position(k: Any, n: int, d: int) -> int:
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
     return i % n
-
-
-def is_plain(key: Subscript) -> bool:
-    """Tell whether an index is of integers, slices, None and '...', which NumPy takes as we do."""
-    if type(key) is not tuple:
-        return type(key) in _PLAIN
-    for k in key:  # bool is another type, as is an array  # noqa: SIM110 - half the time of all()
-        if type(k) not in _PLAIN:
-            return False
-    return True
 
 
 def _length(n: Any) -> int:

@@ -13,9 +13,9 @@ from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, broadcast
 from distnb.client.handle.host_arrays import fits, home, watched
-from distnb.client.handle.whole_functions import written_in_reach
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
+from distnb.client.reach.whole_functions import written_in_reach
 from distnb.client.record.creation import asarray, empty, empty_like, ones, ones_like
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from distnb.client.handle.aliasing import look_at
 from distnb.client.handle.arguments import Order, order_of
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
@@ -16,6 +15,7 @@ from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.linalg.contraction_commands import add_up, contract
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.matrix_commands import operands
+from distnb.client.reach.aliasing import look_at
 from distnb.client.record.eager import delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise

@@ -19,9 +19,6 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array, create, numeric, room_for
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
 from distnb.client.handle.host_arrays import all_here, fits, watched
-from distnb.client.handle.reach import admitted
-from distnb.client.handle.rehearsal import part, promise
-from distnb.client.handle.small_steps import made_of, product
 from distnb.client.linalg import grid_products
 from distnb.client.linalg.contraction_commands import (
     add_up,
@@ -34,6 +31,9 @@ from distnb.client.linalg.grid_products import Way, multiply_parts
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.core_axes import Wanted, core_axes, delivered_at, places, to_end
 from distnb.client.math.ufuncs import add_facts
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.rehearsal import part, promise
+from distnb.client.reach.small_steps import made_of, product
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise

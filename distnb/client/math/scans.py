@@ -13,9 +13,9 @@ from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied
 from distnb.client.handle.host_arrays import FLAGS, watched
 from distnb.client.handle.indexing import no_bool, one_axis, some_axes
-from distnb.client.handle.reach import admitted
-from distnb.client.handle.small_steps import QUICK, made_of
-from distnb.client.handle.whole_functions import in_reach
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.small_steps import QUICK, made_of
 from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, numeric
-from distnb.client.handle.small_steps import of_scalars, quick, quick_out
 from distnb.client.math.ufunc_texts import docstring, method_docstring
+from distnb.client.reach.small_steps import of_scalars, quick, quick_out
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for

@@ -2,3 +2,7 @@
 
 Public functions belong in the rooms after this one (but creation), which may all import it.
 """
+
+from distnb.common.native import first
+
+__path__ = first(__name__, __path__)

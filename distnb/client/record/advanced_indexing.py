@@ -20,7 +20,8 @@ from distnb.client.handle.array import Array, Elements, read_only
 from distnb.client.handle.conversion import array_of, broadcast, check_session, move_out
 from distnb.client.handle.host_arrays import all_here, stored, tell_discarded, watched
 from distnb.client.handle.indexing import BASIC, index_view
-from distnb.client.handle.whole_functions import in_reach, put_in_reach
+from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.whole_functions import put_in_reach
 from distnb.client.record.gather_scatter import (
     Flat,
     Position,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.aliasing import outline
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import STORABLE, Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, array_of, from_host
 from distnb.client.handle.host_arrays import fits
 from distnb.client.handle.indexing import lengths
+from distnb.client.reach.aliasing import outline
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.indexing import lengths
-from distnb.client.handle.whole_functions import makes_at_home
+from distnb.client.reach.decorators import makes_at_home
 from distnb.client.record.creation import made, session_asked
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from distnb.client.handle.whole_functions import Kind, Makes, in_reach, makes_at_home
+from distnb.client.reach.decorators import in_reach, makes_at_home
+from distnb.client.reach.whole_functions import Kind, Makes
 from distnb.common.errors import explain
 
 __all__ = ["DEVICE", "FUNCTIONS", "check_device", "stands_for"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from distnb.client.batching import budget
 from distnb.client.handle.array import Array, leave
-from distnb.client.handle.reach import SMALL_STEP
+from distnb.client.reach.admission import SMALL_STEP
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout

@@ -21,9 +21,9 @@ from distnb.client.handle.conversion import (
     record_apply,
 )
 from distnb.client.handle.host_arrays import all_here, plain
-from distnb.client.handle.reach import admitted
-from distnb.client.handle.small_steps import QUICK, made_of, quick, quick_out
-from distnb.client.handle.small_steps import done as quick_done
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.small_steps import QUICK, made_of, quick, quick_out
+from distnb.client.reach.small_steps import done as quick_done
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.record.ufunc_options import as_mask, has_plain, options_of, put_plain

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
-from distnb.client.handle.small_steps import quick, quick_into, quick_one, quick_pair
+from distnb.client.reach.small_steps import quick, quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
 from distnb.client.record.operations import done, elementwise, simple
@@ -56,7 +56,7 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
         return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
-        if not self.shape and self.single:  # a scalar, which other names may have, too
+        if self.single and not self.shape:  # a scalar, which other names may have, too
             found = forward(self, other)
             return other * operator.index(self) if found is NotImplemented else found
         if quick_into(ufunc, self, other):
@@ -82,7 +82,7 @@ def power_arithmetic() -> Arithmetic:
 
     def in_place(self: Array, other: Any) -> Any:
         ufunc = _shorter(self, other)
-        if not self.shape and self.single:
+        if self.single and not self.shape:
             return forward(self, other)
         if ufunc is None:
             return power.in_place(self, other)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from bisect import bisect_right
-from functools import lru_cache
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +10,12 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.arguments import Axes, Number, kept, truly
-from distnb.client.handle.array import Array, as_result, create, fresh, hosted, is_whole, numeric
+from distnb.client.handle.array import Array, as_result, create, hosted, is_whole, numeric
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import as_in_c, some_axes
-from distnb.client.handle.promised_layouts import reduced
-from distnb.client.handle.reach import admitted, is_mine
-from distnb.client.handle.small_steps import done, made_of
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.small_reductions import ORDERED, quick_reduction
+from distnb.client.reach.small_steps import made_of
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.operation_cache import OperationCache, spec_of
 from distnb.client.record.operations import assign, elementwise, outputs
@@ -139,8 +136,6 @@ def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) ->
 _POSITIONS = frozenset(("argmin", "argmax"))
 #: Reductions to truth values and positions, whatever ``out`` is.
 _TRUTHS = frozenset(("any", "all", "logical_xor.reduce", "argmin", "argmax"))
-#: Reductions whose result depends on the order, if elements are rounded.
-_ORDERED = frozenset(("sum", "prod"))
 #: Types of ``axis`` and ``dtype`` that can be looked up; other ways to say the same are not.
 _PLAIN = frozenset((int, tuple, type(None), type))
 
@@ -163,7 +158,7 @@ class _Known(NamedTuple):
 def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool) -> Any:
     """Reduce an array that is in reach; return None if engines are to do it."""
     if dtype is None and (x._near is not None or x._base.near is not None):
-        found = _quick(op, x, axis, keepdims)
+        found = quick_reduction(op, x, axis, keepdims)
         if found is not None:
             return found
     base, session = x._base or x.dbase, x.session
@@ -190,51 +185,6 @@ def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: b
     return _shown(made, known.axes, keepdims, op, None) if keepdims else made
 
 
-def _quick(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
-    """Reduce what is in reach if NumPy's order is that of engines; return None if it is not."""
-    row, near = table.REDUCTIONS[op], x.near
-    if near is None or not near.ndim or not near.size:
-        return None
-    if not x.at_home and not (is_mine(x.session, near.nbytes) and _same_order(op, x, near)):
-        return None
-    if keepdims and row.ufunc is not None and x.at_home:
-        found = done(row.ufunc.reduce, (near, axis, None, None, True))
-        return None if found is None else fresh(x.session, found, None)
-    found = done(row.function if row.ufunc is None else row.ufunc.reduce, (near, axis))
-    if found is None or not (keepdims or type(found) is np.ndarray):
-        return found
-    made = fresh(x.session, np.asarray(found), reduced(x, axis))
-    return _shown(made, some_axes(axis, x.ndim), True, op, None) if keepdims else made
-
-
-def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
-    """Tell whether engines combine elements as NumPy does: one of them, those of a part of it."""
-    if op not in _ORDERED or near.dtype.kind not in "fc":
-        return True
-    base = x.dbase
-    whole: Any = base.near
-    if near.size == whole.size or not near.flags.c_contiguous:
-        return False
-    starts = _starts(base.layout, base.shape, base.session.size)
-    if not starts:
-        return False
-    data = near.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    at = data // near.itemsize
-    return at + near.size <= starts[bisect_right(starts, at)]
-
-
-@lru_cache(maxsize=256)
-def _starts(layout: Layout, shape: Ints, size: int) -> Ints:
-    """Return where the parts of an array begin in C order, and where the last one ends.
-
-    Nothing if they do not lie one after the other in that order.
-    """
-    if not layout.in_order(shape):
-        return ()
-    ranks = [r for r in range(size) if layout.local_shape(shape, r) is not None]
-    return (*sorted({layout.start(shape, r) for r in ranks}), prod(shape))
-
-
 def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:
     """Find out how a reduction goes; raises what NumPy raises."""
     ufunc, result = table.REDUCTIONS[op].ufunc, _reduced_dtype(op, x, axis, dtype, None)
@@ -244,7 +194,7 @@ def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:
     layout, good = table.reduction_layout(x.placed, axes, x.session.size)
     good = good and x.size > 0
     apart = None
-    if good and op in _ORDERED and result.kind in "fc" and not _in_one_piece(x, axes):
+    if good and op in ORDERED and result.kind in "fc" and not _in_one_piece(x, axes):
         apart = _Apart(op, x, axes, result, layout)
         good = x.dbase.layout.in_order(x.dbase.shape)
     return _Known(ufunc if good else None, axes, result, layout, x.nbytes, apart)

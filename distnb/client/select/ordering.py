@@ -13,7 +13,7 @@ from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import one_axis
-from distnb.client.handle.whole_functions import in_reach
+from distnb.client.reach.decorators import in_reach
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.select.sorting import check_sort, reverse, sort

@@ -13,7 +13,7 @@ from distnb.client.handle.array import Array, Elements
 from distnb.client.handle.conversion import move_out
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import one_axis
-from distnb.client.handle.whole_functions import written_in_reach
+from distnb.client.reach.whole_functions import written_in_reach
 from distnb.client.record.advanced_indexing import (
     Index,
     in_notebook,

@@ -25,7 +25,7 @@ class Promised(Protocol):
 
 
 class Relation(Protocol):
-    """What a base is to others that show the same elements (``handle.aliasing``)."""
+    """What a base is to others that show the same elements (``reach.aliasing``)."""
 
     family: Any
     steps: tuple[Any, ...]
@@ -58,7 +58,7 @@ class Base:
     of its elements, until these are written (``handle.copies``). A base on the engines may be in
     reach of the
     notebook: ``near`` is then what the notebook reads and writes, and no engine does until the base
-    leaves (``handle.reach``). With ``memory`` that is the engines' own, in the notebook's shared
+    leaves (``reach.admission``). With ``memory`` that is the engines' own, in the notebook's shared
     segment; else engines are sent it when it leaves. An element that was read is made on the
     engines when something is done with it there; until then it is ``known``. What is ``apart`` lies
     in memory that is each engine's own, with large pages, and goes with the engines. What is on

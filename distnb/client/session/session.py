@@ -140,7 +140,7 @@ class Session:
         self.reaches = 0
         #: How many of the commands only read.
         self.fetches = 0
-        #: Whether bases are told of writes: others have the same elements (``handle.aliasing``), or
+        #: Whether bases are told of writes: others have the same elements (``reach.aliasing``), or
         #: what was made of them (``handle.copies``).
         self.looks = False
         self.replies = Replies(self.size, self.handles, call_sites)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import Readable
-from distnb.client.handle.reach import brought
-from distnb.client.handle.small_steps import store
+from distnb.client.reach.admission import brought
+from distnb.client.reach.small_steps import store
 from distnb.client.record.creation import asarray
 from distnb.client.record.operations import assign
 from distnb.client.session.session import Session

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.aliasing import at_hand, beside, look_at, outline
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import array_of, copied
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
-from distnb.client.handle.whole_functions import in_reach
+from distnb.client.reach.aliasing import at_hand, beside, look_at, outline
+from distnb.client.reach.decorators import in_reach
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import one_axis
-from distnb.client.handle.small_steps import like
+from distnb.client.reach.small_steps import like
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign

@@ -8,10 +8,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.aliasing import are_related, outline
 from distnb.client.handle.arguments import Axes, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths, one_axis, some_axes
+from distnb.client.reach.aliasing import are_related, outline
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.common.errors import explain

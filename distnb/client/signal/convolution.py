@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied
 from distnb.client.handle.host_arrays import all_here, plain, watched
-from distnb.client.handle.whole_functions import in_reach
+from distnb.client.reach.decorators import in_reach
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise

@@ -22,7 +22,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import one_axis
-from distnb.client.handle.whole_functions import makes_at_home
+from distnb.client.reach.decorators import makes_at_home
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.eager import check_out
 from distnb.client.record.namespace import check_device, stands_for

@@ -25,8 +25,8 @@ import numpy as np
 
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import as_dist, copied, in_layout
-from distnb.client.handle.reach import admitted
-from distnb.client.handle.small_steps import QUICK, made_of
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.small_steps import QUICK, made_of
 from distnb.client.record.creation import empty, zeros
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import stay

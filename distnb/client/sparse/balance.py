@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array.migration import Followers, cut_together
-from distnb.client.handle.array import create, fresh, is_whole
+from distnb.client.handle.array import create, is_whole
 from distnb.client.handle.conversion import copied
+from distnb.client.handle.fields import fresh
 from distnb.client.lasting.resizing import CARRIED, Cut, Lay
 from distnb.client.math.scans import cumsum
 from distnb.client.select.searching import searchsorted

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Shape
-from distnb.client.handle.array import Array, as_result, create, fresh, hosted, numeric
+from distnb.client.handle.array import Array, as_result, create, hosted, numeric
 from distnb.client.handle.conversion import as_dist, broadcast, check_session, in_layout
+from distnb.client.handle.fields import fresh
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need

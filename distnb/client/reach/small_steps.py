@@ -7,6 +7,7 @@ then does it, or says what is wrong with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from itertools import zip_longest
 from math import prod
 from typing import Any
@@ -14,40 +15,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import STORABLE, Array, fresh
+from distnb.client.handle.array import STORABLE, Array
+from distnb.client.handle.fields import Fields, fresh, is_away, near_of, viewed
 from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
-from distnb.client.handle.indexing import Turn, is_plain
-from distnb.client.handle.promised_layouts import promised
-from distnb.client.handle.reach import admitted
+from distnb.client.handle.indexing import BASIC, Turn
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.promised_layouts import promised
 from distnb.client.session.bases import Base
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
-from distnb.ops.scalars import SCALARS
+from distnb.ops.scalars import NUMPYS, SCALARS
 
 __all__ = [
     "QUICK",
+    "calls",
     "done",
-    "indexed",
     "like",
     "made_of",
     "of_scalars",
     "picked",
     "product",
     "quick",
-    "quick_call",
     "quick_into",
     "quick_one",
     "quick_out",
     "quick_pair",
+    "reads",
     "store",
+    "stores",
     "turned",
 ]
-
-_new: Any = object.__new__
 
 #: Bytes of the largest number.
 _NUMBER = 16
@@ -55,8 +57,11 @@ _NUMBER = 16
 _USUAL = 1 << 31
 #: Bytes up to which operands in reach, and results, are not looked at twice.
 QUICK = 1 << 22
+_HALF = QUICK >> 1
 #: What no array has.
 _OBJECTS = np.dtype(object)
+#: Types of an index of integers, slices, None and '...': NumPy's integers, too.
+_PLAIN = BASIC | {kind for kind in NUMPYS if issubclass(kind, np.integer)}
 #: What is stored without anything to tell of: letter of a dtype -> types of scalars. (A letter, for
 #: to look up a dtype takes as long as to store.)
 _FITTING = {
@@ -83,7 +88,7 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
     return fresh(session, found, promised(session, away, found))
 
 
-def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
+def quick_pair(
     ufunc: np.ufunc, run: Callable[[Any, Any], Any], x: Array, y: Any, swap: bool = False
 ) -> Any:
     """Do an operation on two arrays of a shape, or one and a scalar, as :func:`quick` does.
@@ -91,26 +96,23 @@ def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
     This is what operators are, so it is the shortest way that there is. ``run`` is Python's
     operator: NumPy does that quicker than its ufunc.
     """
-    near: Any = x._near
-    if near is None or (x._whole is not None and x._whole is not x._base.near):
-        near = x.near
-    other, session, paired = y, x.session, type(y) is Array.made
-    if paired:
-        other = y._near
-        if other is None or (y._whole is not None and y._whole is not y._base.near):
-            other = y.near
-        if near is None or other is None:
-            return None
-        if session is not y.session or not (near.shape == other.shape or _is_small((near, other))):
-            return None
-    elif near is None or type(y) not in SCALARS:
+    near, session, other = near_of(x), x.session, y
+    away: tuple[Any, ...] = ()
+    if near is None:
         return None
-    away: Any = ()
-    if (x.promise is not None) if x._whole is None else (x._base.host is None):
+    if is_away(x):
         away = (x,)
-    if paired and ((y.promise is not None) if y._whole is None else (y._base.host is None)):
-        away = (*away, y)
-    if near.nbytes > QUICK >> 1 or session.closed or (away and config.place == "engines"):
+    if isinstance(y, Fields):
+        other = near_of(y)
+        if other is None or session is not y.session:
+            return None
+        if not nd.same_shape(near, other) and not _is_small((near, other)):
+            return None
+        if is_away(y):
+            away = (*away, y)
+    elif type(y) not in SCALARS:
+        return None
+    if nd.nbytes(near) > _HALF or (away and config.place == "engines"):
         return None
     try:
         found = in_context().run(run, other, near) if swap else in_context().run(run, near, other)
@@ -120,20 +122,18 @@ def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
         tell(ufunc.__name__)
     if type(found) is not np.ndarray:
         return found
-    if found.ndim > 1 and not found.flags.c_contiguous:
+    if not nd.in_c(found):
         found = found.copy()
-    home = not away and found.nbytes <= config.cutoff
+    home = not away and nd.nbytes(found) <= config.cutoff
     return fresh(session, found, None if home else promised(session, away, found))
 
 
 def quick_one(run: Callable[[Any], Any], x: Array) -> Any:
     """Do an operation on one array, as :func:`quick` does."""
-    near: Any = x._near
-    if near is None or (x._whole is not None and x._whole is not x._base.near):
-        near = x.near
-    if near is None or near.nbytes > QUICK or x.session.closed:
+    near = near_of(x)
+    if near is None or nd.nbytes(near) > QUICK:
         return None
-    away = (x.promise is not None) if x._whole is None else (x._base.host is None)
+    away = is_away(x)
     if away and config.place == "engines":
         return None
     found = done(run, (near,))
@@ -150,34 +150,35 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
     """
     session: Any = None
     shape: Any = None
-    alike, apart, others, nbytes = True, False, False, 0
+    alike, apart, others, total = True, False, False, 0
     args: list[Any] = []
     away: list[Any] = []
     for x in inputs:
         if type(x) is Array.made:
-            near = x._near
-            if near is None or (x._whole is not None and x._whole is not x._base.near):
-                near = x.near
-                if near is None:
-                    return None
+            near = near_of(x)
+            if near is None:
+                return None
             if session is None:
                 session, shape = x.session, near.shape if shape is None else shape
             apart = apart or session is not x.session
             alike = alike and shape == near.shape
-            if (x.promise is not None) if x._whole is None else (x._base.host is None):
+            if is_away(x):
                 away.append(x)
-            nbytes += near.nbytes
+            total += nd.nbytes(near)
             args.append(near)
         elif type(x) in SCALARS:
             args.append(x)
-        elif type(x) is np.ndarray and x.ndim and x.dtype in STORABLE:
+        elif type(x) is np.ndarray and x.dtype in STORABLE:
+            if not x.ndim:
+                args.append(x[()])
+                continue
             others, shape = True, x.shape if shape is None else shape
             alike = alike and shape == x.shape
-            nbytes += x.nbytes
+            total += nd.nbytes(x)
             args.append(x)
         else:
             return None
-    if session is None or apart or nbytes > QUICK or session.closed:
+    if session is None or apart or total > QUICK:
         return None
     if (away and config.place == "engines") or not (alike or (not others and _is_small(args))):
         return None
@@ -205,28 +206,19 @@ def quick_out(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLi
     return None if done(run, taken[1]) is None else out
 
 
-def quick_call(ufunc: np.ufunc, inputs: Sequence[ArrayLike], options: dict[str, Any]) -> Any:
-    """Do what NumPy hands on of a ufunc, as :func:`quick`; None if it is another operation."""
-    if not options:
-        return quick(ufunc, inputs)
-    if len(options) == 1 and "out" in options:
-        return quick_out(ufunc, inputs, options["out"][0])
-    return None
-
-
 def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
     """Do ``run(out, other, out)`` on small operands in reach; tell whether it was done."""
-    near, kind = out.near, type(other)
-    if near is None or near.nbytes > QUICK:
-        return False
+    near = near_of(out)
     given: Any = other
-    if kind is Array.made:
-        given = given.near if given.session is out.session else None
-        if given is None or given.nbytes > QUICK:
-            return False
-    elif kind not in SCALARS:
+    if near is None or nd.nbytes(near) > QUICK:
         return False
-    if config.place == "engines" and not out.at_home:
+    if isinstance(given, Fields):
+        given = near_of(given) if given.session is out.session else None
+        if given is None or nd.nbytes(given) > QUICK:
+            return False
+    elif type(other) not in SCALARS:
+        return False
+    if is_away(out) and config.place == "engines":
         return False
     if out._whole is not None:
         out._base.kept = None
@@ -241,26 +233,24 @@ def done(run: Callable[..., Any], args: Sequence[Any]) -> Any:
         return left(error)
     if FLAGS:
         tell(run.__name__)
-    if type(found) is np.ndarray and found.ndim > 1 and not found.flags.c_contiguous:
+    if type(found) is np.ndarray and not nd.in_c(found):
         return found.copy()
     return found
 
 
 def product(x: Array, y: Array) -> Any:
     """Multiply small matrices and vectors in reach; return None if they are something else."""
-    session = x.session
-    one: Any = x.near
-    other: Any = y.near
+    session, one, other = x.session, near_of(x), near_of(y)
     if one is None or other is None:
-        nbytes = x.nbytes + y.nbytes
-        if nbytes > QUICK or session is not y.session or not admitted(session, (x, y), nbytes):
+        total = x.nbytes + y.nbytes
+        if total > QUICK or session is not y.session or not admitted(session, (x, y), total):
             return None
         one, other = x.near, y.near
-    if session is not y.session or one.nbytes + other.nbytes > QUICK:
+    if session is not y.session or nd.nbytes(one) + nd.nbytes(other) > QUICK:
         return None
     if not (0 < one.ndim < 3 and 0 < other.ndim < 3):
         return None
-    if config.place == "engines" and not (x.at_home and y.at_home):
+    if config.place == "engines" and (is_away(x) or is_away(y)):
         return None
     found = done(np.matmul, (one, other))
     if type(found) is not np.ndarray:
@@ -268,26 +258,50 @@ def product(x: Array, y: Array) -> Any:
     return fresh(session, found, promised(session, (), found))
 
 
+def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Do what NumPy hands on of a ufunc, as :func:`quick`; None if it is another operation."""
+    if ufunc is np.matmul:
+        ours = not options and type(inputs[0]) is type(inputs[1]) is Array.made
+        return product(*inputs) if ours else None
+    if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
+        return None
+    if not options:
+        return quick(ufunc, inputs)
+    if len(options) == 1 and "out" in options:
+        return quick_out(ufunc, inputs, options["out"][0])
+    return None
+
+
 def indexed(x: Array, key: Subscript) -> Any:
     """Return what NumPy makes of an index in reach: an element or a view; None if it is no such."""
-    near: Any = x._near
-    if near is None or (x._whole is not None and x._whole is not x._base.near):
-        near = x.near
-    if near is None or x.session.closed or not (type(key) is int or is_plain(key)):
+    near = near_of(x)
+    if near is None or not (type(key) is int or _is_plain(key)):
         return None
     try:
         taken = near[key]
     except IndexError:
         return None  # the long way says what is wrong
-    return _view(x, taken, key) if type(taken) is np.ndarray else taken
+    if type(taken) is not np.ndarray:
+        return taken
+    return viewed(x, taken, x._base or x.dbase, (x._view or x.dview, key))
+
+
+def _is_plain(key: Subscript) -> bool:
+    """Tell whether an index is of integers, slices, None and '...', which NumPy takes as we do."""
+    if type(key) is not tuple:
+        return type(key) in _PLAIN
+    for k in key:  # bool is another type, as is an array  # noqa: SIM110 - half the time of all()
+        if type(k) not in _PLAIN:
+            return False
+    return True
 
 
 def picked(x: Array, key: Array) -> Any:
     """Return ``x[key]`` with an array for an index, both small and at home; None in other cases."""
-    near, index = x.near, key.near
+    near, index = near_of(x), near_of(key)
     if near is None or index is None or x.session is not key.session:
         return None
-    if not (x.at_home and key.at_home and index.ndim and near.size and index.size):
+    if is_away(x) or is_away(key) or not (index.ndim and near.size and index.size):
         return None
     if not near.ndim or index.size * (near.nbytes // len(near)) > QUICK:
         return None
@@ -297,64 +311,49 @@ def picked(x: Array, key: Array) -> Any:
         return None  # the long way says what is wrong
     if not fits(found.nbytes):
         return None
-    return fresh(x.session, found if found.flags.c_contiguous else found.copy(), None)
+    return fresh(x.session, found if nd.in_c(found) else found.copy(), None)
 
 
 def turned(x: Array, axes: Ints) -> Any:
     """Return an array in reach with its axes in another order, a view; None if it is not."""
-    near: Any = x.near
-    return None if near is None else _view(x, near.transpose(axes), Turn(axes))
-
-
-def _view(x: Array, taken: np.ndarray, key: Subscript | Turn) -> Any:
-    """Return the array of a view that NumPy took of one in reach."""
-    found = _new(Array.made)
-    found._base = base = x._base or x.dbase
-    found._near = taken
-    found._whole = base.near
-    found._key = (x._view or x.dview, key)
-    found._view = found._placed = found.promise = None
-    found.spec = 0
-    found.single = False
-    found.writeable = x.writeable
-    found.session = x.session
-    return found
+    near = near_of(x)
+    if near is None:
+        return None
+    key = (x._view or x.dview, Turn(axes))
+    return viewed(x, near.transpose(axes), x._base or x.dbase, key)
 
 
 def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
     """Return ``run(x, *args)`` of a small array in reach, which lies as ``x``; None if not."""
-    near = x.near
-    if near is None or near.nbytes > QUICK:
+    near = near_of(x)
+    if near is None or nd.nbytes(near) > QUICK:
         return None
     found = done(run, (near, *args))
-    away = [] if x.at_home else [x]
+    away = [x] if is_away(x) else []
     return None if found is None else fresh(x.session, found, promised(x.session, away, found))
 
 
 def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     """Do ``x[key] = value`` in reach, if it is small and simple; tell whether it was done."""
-    near: Any = x._near
-    if near is None or (x._whole is not None and x._whole is not x._base.near):
-        near = x.near
-    if near is None or x.session.closed or not (type(key) is int or is_plain(key)):
-        return False
-    if not near.ndim and x.single:  # which is as good as a scalar, and so never written
-        return False
+    near = near_of(x)
     given: Any = value
-    kind = type(value)
-    if kind is Array.made:
-        given = given.near if given.session is x.session else None
-        if given is None or given.nbytes > QUICK:
+    if near is None or not (type(key) is int or _is_plain(key)):
+        return False
+    if x.single and not near.ndim:  # which is as good as a scalar, and so never written
+        return False
+    if isinstance(given, Fields):
+        given = near_of(given) if given.session is x.session else None
+        if given is None or nd.nbytes(given) > QUICK:
             return False
         plain = given.dtype is near.dtype
-    elif kind in SCALARS:
-        plain = kind in _FITTING.get(near.dtype.char, ())
+    elif type(value) in SCALARS:
+        plain = type(value) in _FITTING.get(near.dtype.char, ())
     else:
         return False
     if x._whole is not None:
         x._base.kept = None
     try:
-        if near.nbytes > QUICK and type(key) is not int and near[key].nbytes > QUICK:
+        if nd.nbytes(near) > QUICK and type(key) is not int and near[key].nbytes > QUICK:
             return False
         if plain:
             near[key] = given
@@ -372,6 +371,44 @@ def _is_small(args: Sequence[Any]) -> bool:
     """Tell whether a result is small of operands of several shapes."""
     shapes = [a.shape[::-1] for a in args if type(a) is np.ndarray]
     return 16 * prod(map(max, zip_longest(*shapes, fillvalue=1))) <= QUICK
+
+
+# -- methods, which try the short way first ------------------------------------------------------
+
+
+def reads(long: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return the method that reads ``x[key]``; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def method(self: Array, key: Subscript) -> Any:
+        taken = indexed(self, key)
+        return long(self, key) if taken is None else taken
+
+    return method
+
+
+def stores(long: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], None]:
+    """Return the method that stores ``x[key] = value``; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def method(self: Array, key: Subscript, value: ArrayLike) -> None:
+        if not store(self, key, value):
+            long(self, key, value)
+
+    return method
+
+
+def calls(long: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method that NumPy's ufuncs call; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def function(
+        self: Array, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: Any
+    ) -> Any:
+        found = called(ufunc, method, inputs, options)
+        return long(self, ufunc, method, *inputs, **options) if found is None else found
+
+    return function
 
 
 def made_of(

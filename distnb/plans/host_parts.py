@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
 from distnb.geometry.views import Placed, View
@@ -16,10 +15,10 @@ from distnb.plans.transfer import at, part_of
 __all__ = ["fill", "filled", "parts_of"]
 
 
-def parts_of(session: Session, data: np.ndarray, layout: Layout) -> list[np.ndarray]:
+def parts_of(size: int, data: np.ndarray, layout: Layout) -> list[np.ndarray]:
     """Return, for each rank, a copy of what it is to hold."""
     placed = Placed(data.shape, layout, View.whole(data.shape))
-    return [_part(data, placed, rank) for rank in range(session.size)]
+    return [_part(data, placed, rank) for rank in range(size)]
 
 
 def _part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:

@@ -1,29 +1,33 @@
-"""NumPy's functions on small arrays: called as they are, where nobody can tell who computed."""
+"""NumPy's functions on small arrays: called as they are, where nobody can tell who computed.
+
+:mod:`distnb.client.reach.decorators` lets ours try them first.
+"""
 
 from __future__ import annotations
 
 import functools
 import operator
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import STORABLE, Array, fresh, storable
+from distnb.client.handle.array import STORABLE, Array, storable
+from distnb.client.handle.fields import fresh, is_away, near_of
 from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
-from distnb.client.handle.reach import admitted, is_mine
-from distnb.client.handle.rehearsal import part, promise
-from distnb.client.handle.small_steps import QUICK
+from distnb.client.reach.admission import admitted, is_mine
+from distnb.client.reach.rehearsal import part, promise
+from distnb.client.reach.small_steps import QUICK
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import default_layout
 from distnb.ops.scalars import SCALARS
 
-__all__ = ["Kind", "Makes", "in_reach", "makes_at_home", "put_in_reach", "written_in_reach"]
+__all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
 
 #: What matters of a function: "exact", its result is the same wherever it is computed; "sums", that
 #: of floats depends on the order; "home", engines have a way of their own, so it is NumPy's where
@@ -33,7 +37,6 @@ __all__ = ["Kind", "Makes", "in_reach", "makes_at_home", "put_in_reach", "writte
 Kind: TypeAlias = Literal["exact", "sums", "home", "wide", "grows", "picks"]
 #: Returns how many elements an array has at most that a function makes of such arguments.
 Makes: TypeAlias = Callable[..., Any]
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Types of arguments that are handed on; with what is none of these the long way deals.
 _PLAIN = SCALARS | {type(None), str, slice, range, type, type(np.dtype("d")), type(Ellipsis)}
@@ -46,45 +49,7 @@ _SAME = frozenset(
 )
 
 
-def in_reach(numpys: Callable[..., Any], kind: Kind) -> Callable[[_F], _F]:
-    """Let a function be done by NumPy's if all its arrays are small and in reach."""
-
-    def decorate(f: _F) -> _F:
-        most = _before_out(f)
-
-        @functools.wraps(f)
-        def function(*args: Any, **options: Any) -> Any:
-            found = None
-            if len(args) <= most or args[most] is None:
-                found = _step(numpys, function, kind, args, options)
-            return f(*args, **options) if found is None else found
-
-        return function  # type: ignore[return-value]
-
-    return decorate
-
-
-def _before_out(f: Callable[..., Any]) -> int:
-    """Return how many arguments a function takes by position before its output."""
-    names = f.__code__.co_varnames[: f.__code__.co_argcount]
-    return names.index("out") if "out" in names else sys.maxsize
-
-
-def makes_at_home(numpys: Callable[..., Any], most: Makes) -> Callable[[_F], _F]:
-    """Let a function that makes an array be NumPy's if that array is to live in the notebook."""
-
-    def decorate(f: _F) -> _F:
-        @functools.wraps(f)
-        def function(*args: Any, **options: Any) -> Any:
-            found = _made(numpys, most, args, options)
-            return f(*args, **options) if found is None else found
-
-        return function  # type: ignore[return-value]
-
-    return decorate
-
-
-def _made(
+def made(
     numpys: Callable[..., Any], most: Makes, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Return the array that NumPy's function makes; None if it is not to make it, or raises."""
@@ -122,7 +87,7 @@ def _is_shape(x: object) -> bool:
     return True
 
 
-def _step(
+def step(
     numpys: Callable[..., Any],
     function: Callable[..., Any],
     kind: Kind,
@@ -155,7 +120,7 @@ def _step(
         tell(numpys.__name__)
     if good and not plain:
         return found
-    if plain and home and found.nbytes <= config.cutoff and (found.ndim < 2 or _in_c(found)):
+    if plain and home and nd.nbytes(found) <= config.cutoff and nd.in_c(found):
         return fresh(arrays[0].session, found, None)
     promised = None if home else functools.partial(_promised, function, args, options)
     return _results(arrays[0].session, found, promised)
@@ -169,11 +134,6 @@ def _named(options: dict[str, Any], arrays: list[Any], kind: Kind) -> dict[str, 
     return options
 
 
-def _in_c(found: np.ndarray) -> bool:
-    """Tell whether an ndarray is in C order."""
-    return found.flags.c_contiguous
-
-
 def _home(
     kind: Kind, arrays: Sequence[Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> bool | None:
@@ -182,10 +142,10 @@ def _home(
     for x in arrays:
         if x.session is not session:
             return None
-        if (x.promise is not None) if x._whole is None else (x._base.host is None):
+        if is_away(x):
             home = False
-        nbytes += x._near.nbytes
-    if session.closed or not _allowed(kind, arrays, home, nbytes, args, options):
+        nbytes += nd.nbytes(x._near)
+    if not _allowed(kind, arrays, home, nbytes, args, options):
         return None
     return home
 
@@ -228,9 +188,7 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
     """Return an argument as NumPy gets it; add the arrays in it to a list."""
     kind = type(x)
     if kind is Array.made:
-        near = x._near
-        if near is None or (x._whole is not None and x._whole is not x._base.near):
-            near = x.near
+        near = near_of(x)
         if near is None:
             few = what == "picks" and not arrays
             if not admitted(x.session, (x,), 0 if few else x.nbytes):

@@ -14,7 +14,7 @@ import numpy as np
 
 from distnb.client.batching.recorder import Recorder
 from distnb.client.handle.array import Array, hosted, is_whole
-from distnb.client.handle.promised_layouts import Promise, told, view_of
+from distnb.client.reach.promised_layouts import Promise, told, view_of
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.transport.contract import Buffers, Transport

@@ -18,8 +18,8 @@ import numpy as np
 
 from distnb.client.handle.array import Array, host_view, leave
 from distnb.client.handle.conversion import in_layout
-from distnb.client.handle.reach import admitted
-from distnb.client.handle.rehearsal import part, promise
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.rehearsal import part, promise
 from distnb.client.session.bases import Base
 from distnb.geometry.layout import Ints, in_notebook
 from distnb.geometry.views import View

@@ -1,0 +1,102 @@
+"""What each array has, where compiled modules find it, and the shortest way to make one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from distnb.client.handle.arguments import Subscript
+    from distnb.client.handle.indexing import Turn
+    from distnb.client.session.bases import Base, Promised
+    from distnb.client.session.session import Session
+    from distnb.geometry.layout import Layout
+    from distnb.geometry.views import Placed, View
+
+__all__ = ["Fields", "fresh", "is_away", "made_by", "near_of", "viewed"]
+
+#: The class of arrays.
+_made: Any = None
+
+
+class Fields:
+    """What each array has: :class:`distnb.client.handle.array.Array` tells what it is."""
+
+    __slots__ = (
+        *("__weakref__", "_base", "_key", "_near", "_placed", "_view", "_whole"),
+        *("promise", "session", "single", "spec", "writeable"),
+    )
+    writeable: bool
+    #: The session the array lives in.
+    session: Session
+    #: The number of its spec (``operation_cache``); 0 if it has none yet.
+    spec: int
+    #: Whether it is a result that NumPy has as a scalar: ``x += 1`` makes another one.
+    single: bool
+    #: The elements in reach, and of which ndarray these are a view: None if they are all there is,
+    #: and have no base yet. Results of small steps are made without, for few ever need one.
+    _near: np.ndarray | None
+    _whole: np.ndarray | None
+    #: Base and view; None until somebody asks for them, but a view in reach has its base.
+    _base: Any
+    _view: Any
+    #: Of an array without a base its layout, or what promises it; None: that of a new array.
+    promise: Layout | Promised | None
+    #: Of an array without a view, that of another one and what takes it from there.
+    _key: tuple[View, Subscript | Turn] | None
+    _placed: Placed | None
+
+
+def made_by(cls: type[Fields]) -> None:
+    """Make arrays of a class from now on."""
+    global _made  # noqa: PLW0603 - no attribute of a class that may be compiled can be set
+    _made = cls
+
+
+def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None) -> Any:
+    """Return the array of an ndarray in C order, its own from now on, which has no base yet.
+
+    ``promise`` is its layout, or what promises it; None if it lives in the notebook.
+    """
+    found: Any = Fields.__new__(_made)
+    found._near = near
+    found._whole = found._base = found._view = found._key = found._placed = None
+    found.promise = promise
+    found.spec = 0
+    found.single = False
+    found.writeable = True
+    found.session = session
+    return found
+
+
+def viewed(x: Fields, taken: np.ndarray, base: Base, key: tuple[View, Subscript | Turn]) -> Any:
+    """Return the array of a view of one in reach; ``key`` is another view and an index of it."""
+    found: Any = Fields.__new__(_made)
+    found._base = base
+    found._near = taken
+    found._whole = base.near
+    found._key = key
+    found._view = found._placed = found.promise = None
+    found.spec = 0
+    found.single = False
+    found.writeable = x.writeable
+    found.session = x.session
+    return found
+
+
+def near_of(x: Fields) -> Any:
+    """Return the elements of an array in reach, None if it is not, or its session is closed."""
+    if x.session.closed:
+        return None
+    near = x._near
+    if near is None or (x._whole is not None and x._whole is not x._base.near):
+        return x.near  # type: ignore[attr-defined]
+    return near
+
+
+def is_away(x: Fields) -> bool:
+    """Tell whether an array in reach is not at home in the notebook."""
+    if x._whole is None:
+        return x.promise is not None
+    return bool(x._base.host is None)

@@ -1,0 +1,52 @@
+"""Functions that let NumPy's try first, on arrays in reach."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from distnb.client.reach.whole_functions import Kind, Makes, made, step
+
+__all__ = ["in_reach", "makes_at_home"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def in_reach(numpys: Callable[..., Any], kind: Kind) -> Callable[[_F], _F]:
+    """Let a function be done by NumPy's if all its arrays are small and in reach."""
+
+    def decorate(f: _F) -> _F:
+        most = _before_out(f)
+
+        @functools.wraps(f)
+        def function(*args: Any, **options: Any) -> Any:
+            found = None
+            if len(args) <= most or args[most] is None:
+                found = step(numpys, function, kind, args, options)
+            return f(*args, **options) if found is None else found
+
+        return function  # type: ignore[return-value]
+
+    return decorate
+
+
+def makes_at_home(numpys: Callable[..., Any], most: Makes) -> Callable[[_F], _F]:
+    """Let a function that makes an array be NumPy's if that array is to live in the notebook."""
+
+    def decorate(f: _F) -> _F:
+        @functools.wraps(f)
+        def function(*args: Any, **options: Any) -> Any:
+            found = made(numpys, most, args, options)
+            return f(*args, **options) if found is None else found
+
+        return function  # type: ignore[return-value]
+
+    return decorate
+
+
+def _before_out(f: Callable[..., Any]) -> int:
+    """Return how many arguments a function takes by position before its output."""
+    names = f.__code__.co_varnames[: f.__code__.co_argcount]
+    return names.index("out") if "out" in names else sys.maxsize

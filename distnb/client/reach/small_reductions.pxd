@@ -1,0 +1,5 @@
+cimport distnb.common.ndarrays as nd
+from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of
+from distnb.client.reach.small_steps cimport done
+
+cdef bint _same_order(str op, Fields x, object near)

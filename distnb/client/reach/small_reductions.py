@@ -1,0 +1,69 @@
+"""Reductions of small arrays in reach, if NumPy combines elements in the order of engines."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+import distnb.common.ndarrays as nd
+from distnb.client.handle.arguments import Axes
+from distnb.client.handle.array import Array
+from distnb.client.handle.fields import fresh, is_away, near_of
+from distnb.client.reach.admission import is_mine
+from distnb.client.reach.promised_layouts import reduced
+from distnb.client.reach.small_steps import done
+from distnb.geometry.layout import Ints, Layout
+from distnb.ops import table
+
+__all__ = ["ORDERED", "quick_reduction"]
+
+#: Reductions whose result depends on the order, if elements are rounded.
+ORDERED = frozenset(("sum", "prod"))
+
+
+def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
+    """Reduce what is in reach if NumPy's order is that of engines; return None if it is not."""
+    row, near = table.REDUCTIONS[op], near_of(x)
+    if near is None or not near.ndim or not near.size:
+        return None
+    home = not is_away(x)
+    if not home and not (is_mine(x.session, near.nbytes) and _same_order(op, x, near)):
+        return None
+    if keepdims:
+        if row.ufunc is None or not home:
+            return None
+        found = done(row.ufunc.reduce, (near, axis, None, None, True))
+        return None if found is None else fresh(x.session, found, None)
+    found = done(row.function if row.ufunc is None else row.ufunc.reduce, (near, axis))
+    return fresh(x.session, found, reduced(x, axis)) if type(found) is np.ndarray else found
+
+
+def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
+    """Tell whether engines combine elements as NumPy does: one of them, those of a part of it."""
+    if op not in ORDERED or near.dtype.kind not in "fc":
+        return True
+    base = x.dbase
+    whole: Any = base.near
+    if near.size == whole.size or not nd.in_c(near):
+        return False
+    starts = _starts(base.layout, base.shape, base.session.size)
+    if not starts:
+        return False
+    at = (nd.address(near) - nd.address(whole)) // near.itemsize
+    return at + near.size <= starts[bisect_right(starts, at)]
+
+
+@lru_cache(maxsize=256)
+def _starts(layout: Layout, shape: Ints, size: int) -> Ints:
+    """Return where the parts of an array begin in C order, and where the last one ends.
+
+    Nothing if they do not lie one after the other in that order.
+    """
+    if not layout.in_order(shape):
+        return ()
+    ranks = [r for r in range(size) if layout.local_shape(shape, r) is not None]
+    return (*sorted({layout.start(shape, r) for r in ranks}), prod(shape))

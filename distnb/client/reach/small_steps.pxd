@@ -1,0 +1,20 @@
+cimport cython
+
+cimport distnb.common.ndarrays as nd
+
+from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of, viewed
+from distnb.client.reach.promised_layouts cimport promised
+
+cpdef quick(object run, object inputs)
+cpdef quick_pair(object ufunc, object run, Fields x, object y, bint swap=*)
+cpdef quick_one(object run, Fields x)
+cpdef bint quick_into(object run, Fields out, object other)
+cpdef quick_out(object run, object inputs, object out)
+cpdef called(object ufunc, str method, tuple inputs, dict options)
+cpdef done(object run, object args)
+cpdef product(Fields x, Fields y)
+cpdef indexed(Fields x, object key)
+cpdef bint store(Fields x, object key, object value)
+cdef _taken(object inputs)
+cdef bint _is_small(object args)
+cdef bint _is_plain(object key)

@@ -1,0 +1,1 @@
+from distnb.client.reach.small_steps cimport quick, quick_into, quick_one, quick_pair

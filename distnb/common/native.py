@@ -1,0 +1,68 @@
+"""Modules that are compiled by Cython when distnb is installed, if there is a C compiler.
+
+They are what each small step takes. Their sources are Python, and run as they are where they were
+not compiled; ``.pxd`` files beside them tell Cython the types. What was compiled of other sources
+than those that are here is never found, for its folder has their digest for a name.
+
+This module is read by ``tools/native.py`` too, where nothing of distnb can be imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+__all__ = ["FOLDER", "MODULES", "digest", "first", "folders"]
+
+#: What is compiled: folder in the package -> modules, those first that others need.
+MODULES = {
+    "client/handle": ("fields",),
+    "client/reach": ("promised_layouts", "small_steps", "small_reductions", "whole_functions"),
+    "client/record": ("operators",),
+}
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+#: Where compiled modules are, in folders as the package has them.
+FOLDER = _PACKAGE / "native"
+
+
+def sources() -> list[Path]:
+    """Return what is compiled, and what tells the types."""
+    stems = [_PACKAGE / folder / name for folder, names in MODULES.items() for name in names]
+    stems.append(_PACKAGE / "common/ndarrays")  # in them, not by itself
+    found = [stem.with_suffix(kind) for stem in stems for kind in (".py", ".pxd")]
+    return [path for path in found if path.exists()]
+
+
+def digest() -> str:
+    """Return what tells sources from others."""
+    found = hashlib.sha256()
+    for path in sources():
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def first(package: str, folders: Iterable[str]) -> list[str]:
+    """Return where to look for the modules of a package: compiled ones come first."""
+    inside = package.partition(".")[2].replace(".", "/")
+    return [*_COMPILED.get(inside, ()), *folders]
+
+
+def _compiled() -> dict[str, list[str]]:
+    """Return the folders with compiled modules, if there are all of them, and they are wanted."""
+    if os.environ.get("DISTNB_NATIVE", "1") == "0" or not FOLDER.is_dir():
+        return {}
+    return {k: [str(v)] for k, v in folders(FOLDER / digest()).items()}
+
+
+def folders(root: Path) -> dict[str, Path]:
+    """Return the folders with compiled modules, if all are there for this Python."""
+    suffix = EXTENSION_SUFFIXES[0]
+    there = [(root / k / f"{name}{suffix}").exists() for k, v in MODULES.items() for name in v]
+    return {k: root / k for k in MODULES} if all(there) else {}
+
+
+_COMPILED = _compiled()

@@ -1,0 +1,24 @@
+# Of what NumPy's headers do without its table of functions, which modules would have to import.
+cimport numpy as cnp
+
+cdef inline Py_ssize_t address(cnp.ndarray a):
+    return <Py_ssize_t>cnp.PyArray_DATA(a)
+
+cdef inline Py_ssize_t nbytes(cnp.ndarray a):
+    cdef Py_ssize_t found = cnp.PyArray_ITEMSIZE(a)
+    cdef int i
+    for i in range(cnp.PyArray_NDIM(a)):
+        found *= cnp.PyArray_DIM(a, i)
+    return found
+
+cdef inline bint same_shape(cnp.ndarray a, cnp.ndarray b):
+    cdef int i
+    if cnp.PyArray_NDIM(a) != cnp.PyArray_NDIM(b):
+        return False
+    for i in range(cnp.PyArray_NDIM(a)):
+        if cnp.PyArray_DIM(a, i) != cnp.PyArray_DIM(b, i):
+            return False
+    return True
+
+cdef inline bint in_c(cnp.ndarray a):
+    return cnp.PyArray_IS_C_CONTIGUOUS(a)
