@@ -20,7 +20,13 @@ __all__ = ["FOLDER", "MODULES", "digest", "first", "folders"]
 #: What is compiled: folder in the package -> modules, those first that others need.
 MODULES = {
     "client/handle": ("fields",),
-    "client/reach": ("promised_layouts", "small_steps", "small_reductions", "whole_functions"),
+    "client/reach": (
+        "promised_layouts",
+        "small_steps",
+        "small_reductions",
+        "rehearsal",
+        "whole_functions",
+    ),
     "client/record": ("operators",),
 }
 

@@ -8,3 +8,4 @@ cdef class Promise:
 @cython.locals(x=Fields)
 cpdef promised(object session, object away, object near)
 cdef bint _alike(object known)
+cpdef tuple told(Fields x)

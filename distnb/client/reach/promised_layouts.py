@@ -24,10 +24,10 @@ from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
 
-__all__ = ["Promise", "promised", "reduced", "told", "view_of"]
+__all__ = ["DEEPEST", "Promise", "promised", "reduced", "told", "view_of"]
 
 #: Promises that build on each other, at most.
-_DEEPEST = 16
+DEEPEST = 16
 
 
 class Promise:
@@ -60,7 +60,7 @@ class Promise:
 
     def settled(self) -> Any:
         """Return itself, or the layout if it builds on too many others."""
-        return self.layout() if self.depth > _DEEPEST else self
+        return self.layout() if self.depth > DEEPEST else self
 
 
 def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layout | Promised | None:
@@ -90,7 +90,7 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
         if promise._find is _found:  # such a layout gives itself again
             return promise
     made = Promise(depth, _found, (known, near.shape, size))
-    return made if depth <= _DEEPEST else made.layout()
+    return made if depth <= DEEPEST else made.layout()
 
 
 def _alike(known: Sequence[tuple[Any, Ints, Any]]) -> bool:

@@ -8,13 +8,14 @@ nowhere. So each function has one rule for layouts, and that is its own code.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from distnb.client.batching.recorder import Recorder
 from distnb.client.handle.array import Array, hosted, is_whole
-from distnb.client.reach.promised_layouts import Promise, told, view_of
+from distnb.client.handle.fields import is_away, near_of
+from distnb.client.reach.promised_layouts import DEEPEST, Promise, told, view_of
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.transport.contract import Buffers, Transport
@@ -27,12 +28,13 @@ __all__ = ["Part", "part", "promise"]
 _MOST = 4096
 
 
-class Part(NamedTuple):
+class Part:
     """What a rehearsal needs of an array: of its base layout or promise and shape; view, dtype.
 
     Without a layout it is at home in the notebook.
     """
 
+    __slots__ = ("dtype", "layout", "shape", "view")
     layout: Any
     shape: Ints
     view: Any
@@ -41,8 +43,13 @@ class Part(NamedTuple):
 
 def part(x: Array) -> Part:
     """Return the part that an array in reach plays."""
-    layout, shape, view = (None, x.shape, None) if x.at_home else told(x)
-    return Part(layout, shape, view, x.dtype)
+    near, found = near_of(x), Part()
+    found.dtype = near.dtype
+    if is_away(x):
+        found.layout, found.shape, found.view = told(x)
+    else:
+        found.layout, found.shape, found.view = None, near.shape, None
+    return found
 
 
 def promise(
@@ -57,10 +64,9 @@ def promise(
 
     In ``args`` and ``options`` each array is its :class:`Part`. ``shape`` is the result's.
     """
-    parts = [p.layout for p in _parts((args, options)) if type(p.layout) is Promise]
-    depth = max([p.depth for p in parts], default=-1) + 1
+    depth = max(_depth(args), _depth(options)) + 1
     made = Promise(depth, _layout, (session, function, args, options, shape, index))
-    return made.settled()
+    return made if depth <= DEEPEST else made.settled()
 
 
 def _layout(
@@ -145,13 +151,17 @@ def _own(x: Array) -> Layout:
     return x.dbase.layout if is_whole(x) else follow(x.placed, x.session.size)[0]
 
 
-def _parts(x: Any) -> list[Part]:
-    """Return all parts in arguments."""
-    if type(x) is Part:
-        return [x]
-    if type(x) in (list, tuple):
-        return [p for item in x for p in _parts(item)]
-    return _parts(list(x.values())) if type(x) is dict else []
+def _depth(x: Any) -> int:
+    """Return on how many promises those of parts in arguments build, -1 if there is none."""
+    kind, found = type(x), -1
+    if kind is Part:
+        return int(x.layout.depth) if type(x.layout) is Promise else -1
+    if kind is tuple or kind is list:
+        for item in x:
+            found = max(found, _depth(item))
+    elif kind is dict and x:
+        return _depth(list(x.values()))
+    return found
 
 
 def _cast(session: Session, x: Any) -> Any:

@@ -32,6 +32,7 @@ from distnb.geometry.views import View
 from distnb.ops.scalars import NUMPYS, SCALARS
 
 __all__ = [
+    "HALF",
     "QUICK",
     "calls",
     "done",
@@ -49,6 +50,7 @@ __all__ = [
     "store",
     "stores",
     "turned",
+    "with_units",
 ]
 
 #: Bytes of the largest number.
@@ -57,7 +59,9 @@ _NUMBER = 16
 _USUAL = 1 << 31
 #: Bytes up to which operands in reach, and results, are not looked at twice.
 QUICK = 1 << 22
-_HALF = QUICK >> 1
+#: Bytes of one operand, as the result takes as much: steps on arrays of a size are all done here,
+#: or none.
+HALF = QUICK >> 1
 #: What no array has.
 _OBJECTS = np.dtype(object)
 #: Types of an index of integers, slices, None and '...': NumPy's integers, too.
@@ -112,7 +116,7 @@ def quick_pair(
             away = (*away, y)
     elif type(y) not in SCALARS:
         return None
-    if nd.nbytes(near) > _HALF or (away and config.place == "engines"):
+    if nd.nbytes(near) > HALF or (away and config.place == "engines"):
         return None
     try:
         found = in_context().run(run, other, near) if swap else in_context().run(run, near, other)
@@ -131,7 +135,7 @@ def quick_pair(
 def quick_one(run: Callable[[Any], Any], x: Array) -> Any:
     """Do an operation on one array, as :func:`quick` does."""
     near = near_of(x)
-    if near is None or nd.nbytes(near) > QUICK:
+    if near is None or nd.nbytes(near) > HALF:
         return None
     away = is_away(x)
     if away and config.place == "engines":
@@ -150,7 +154,7 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
     """
     session: Any = None
     shape: Any = None
-    alike, apart, others, total = True, False, False, 0
+    alike, apart, others, total, most = True, False, False, 0, 0
     args: list[Any] = []
     away: list[Any] = []
     for x in inputs:
@@ -165,6 +169,7 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
             if is_away(x):
                 away.append(x)
             total += nd.nbytes(near)
+            most = max(most, nd.nbytes(near))
             args.append(near)
         elif type(x) in SCALARS:
             args.append(x)
@@ -178,7 +183,7 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
             args.append(x)
         else:
             return None
-    if session is None or apart or total > QUICK:
+    if session is None or apart or total > QUICK or most > HALF:
         return None
     if (away and config.place == "engines") or not (alike or (not others and _is_small(args))):
         return None
@@ -258,11 +263,28 @@ def product(x: Array, y: Array) -> Any:
     return fresh(session, found, promised(session, (), found))
 
 
+def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
+    """Return the running results of a small array at home; None if it is another operation."""
+    near = near_of(x) if isinstance(x, Array) else None
+    if near is None or not isinstance(x, Array) or is_away(x) or nd.nbytes(near) > QUICK:
+        return None
+    if len(options) > 1 or (options and type(options.get("axis")) is not int):
+        return None
+    if getattr(np, ufunc.__name__, None) is not ufunc:
+        return None
+    found = done(ufunc.accumulate, (near, *options.values()))
+    if type(found) is not np.ndarray or nd.nbytes(found) > config.cutoff:
+        return None
+    return fresh(x.session, found, None)
+
+
 def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Do what NumPy hands on of a ufunc, as :func:`quick`; None if it is another operation."""
     if ufunc is np.matmul:
         ours = not options and type(inputs[0]) is type(inputs[1]) is Array.made
         return product(*inputs) if ours else None
+    if method == "accumulate":
+        return accumulated(ufunc, inputs[0], options)
     if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
         return None
     if not options:
@@ -312,6 +334,27 @@ def picked(x: Array, key: Array) -> Any:
     if not fits(found.nbytes):
         return None
     return fresh(x.session, found if nd.in_c(found) else found.copy(), None)
+
+
+def with_units(x: Array, shown: np.ndarray) -> Any:
+    """Return the view of an array in reach that NumPy shows, if only axes of length 1 differ."""
+    key: list[Any] = []
+    lengths, i = x._near.shape, 0  # type: ignore[union-attr]
+    for n in (*shown.shape, -1):
+        if n == 1:
+            key.append(None)
+            continue
+        while i < len(lengths) and lengths[i] == 1:
+            key.append(0)
+            i += 1
+        if n >= 0:
+            if i == len(lengths) or lengths[i] != n:
+                return None
+            key.append(slice(None))
+            i += 1
+    if i < len(lengths):
+        return None
+    return viewed(x, shown, x._base or x.dbase, (x._view or x.dview, tuple(key)))
 
 
 def turned(x: Array, axes: Ints) -> Any:

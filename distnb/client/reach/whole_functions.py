@@ -20,7 +20,7 @@ from distnb.client.handle.fields import fresh, is_away, near_of
 from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
 from distnb.client.reach.admission import admitted, is_mine
 from distnb.client.reach.rehearsal import part, promise
-from distnb.client.reach.small_steps import QUICK
+from distnb.client.reach.small_steps import HALF, QUICK
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -218,7 +218,7 @@ def _allowed(
     """Tell whether the notebook is to do a step on arrays in reach."""
     if not home and (config.place == "engines" or kind in ("home", "wide")):
         return False
-    if nbytes > QUICK and not is_mine(arrays[0].session, nbytes):
+    if nbytes > HALF and not is_mine(arrays[0].session, 2 * nbytes):  # for the result takes as much
         return kind == "picks" and _picked(*args) <= QUICK
     if kind in ("exact", "picks"):
         return True

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
+from distnb.client.handle.fields import Fields
 from distnb.client.reach.small_steps import quick, quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
@@ -39,7 +40,8 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
 
     def forward(self: Array, other: Any) -> Any:
         found = None
-        if self._near is not None or self._base.near is not None:
+        x: Fields = self
+        if x._near is not None or x._base.near is not None:
             found = quick_pair(ufunc, run, self, other)
         if found is None:
             session, key = operation_cache.key_of(op, (self, other), None)
@@ -56,7 +58,8 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
         return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
-        if self.single and not self.shape:  # a scalar, which other names may have, too
+        x: Fields = self
+        if x.single and not self.shape:  # a scalar, which other names may have, too
             found = forward(self, other)
             return other * operator.index(self) if found is NotImplemented else found
         if quick_into(ufunc, self, other):

@@ -20,9 +20,11 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.fields import near_of
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
 from distnb.client.reach.aliasing import at_hand, beside, look_at, outline
 from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.small_steps import with_units
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
@@ -94,11 +96,12 @@ def reshape(
 
 
 def _seen(x: Any, shape: Shape) -> Any:
-    """Return an array at home in another shape, a view if NumPy has one; None in other cases.
+    """Return an array in another shape, a view if NumPy has one; None if it is not at home.
 
-    Where only axes of length 1 come or go, it is a view of the same base: that is one of these.
+    Where only axes of length 1 come or go, it is a view of the same base, also of arrays in reach.
     """
-    near = at_hand(x)
+    home = at_hand(x)
+    near = near_of(x) if home is None and type(x) is Array.made else home
     if near is None or not near.size:
         return None
     for n in shape if type(shape) is tuple else (shape,):
@@ -108,12 +111,11 @@ def _seen(x: Any, shape: Shape) -> Any:
         shown = near.reshape(shape, copy=False)
     except ValueError:  # NumPy would copy, or the shape is wrong
         try:
-            return array_of(x.session, near.reshape(shape))
+            return None if home is None else array_of(x.session, near.reshape(shape))
         except ValueError:
             return None
-    if 1 in near.shape or 1 in shown.shape or shown.shape == near.shape:
-        return None
-    return beside(x, shown)
+    found = with_units(x, shown)
+    return beside(x, shown) if found is None and home is not None else found
 
 
 def _lengths(shape: Shape, size: int) -> Ints:
