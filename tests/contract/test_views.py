@@ -513,3 +513,46 @@ def test_redistribute(session, data):
     c = dnb.array(a, dist=to)
     same(c, x)
     assert dnb.asarray(a) is a
+
+
+BASES = [
+    *(
+        "a[1:]",
+        "a[...]",
+        "a[:]",
+        "a.T",
+        "a.reshape(-1)",
+        "a.ravel()",
+        "a[1]",
+        "a[1][2:]",
+        "a.T[1:].T",
+    ),
+    *("a.view()", "np.swapaxes(a, 0, 1)", "a.squeeze()", "a[None]", "np.diagonal(a)", "a[1, 2:]"),
+    *("np.broadcast_to(a, (2, 3, 4))", "np.flip(a)", "np.split(a, 3)[1]", "np.ravel(a.T)"),
+    *(
+        "a.reshape(4, 3)",
+        "a.reshape(3, 1, 4)",
+        "a.reshape(4, 3)[1:]",
+        "a.view()[1:]",
+        "a.real",
+        "a",
+    ),
+    *("a.flatten()", "a.copy()", "a + 1", "a[[0, 1]]", "a[a > 3]", "a.astype('f4')", "a[1, 2]"),
+]
+
+
+@pytest.mark.parametrize("text", BASES)
+def test_views_tell_whose_elements_they_show(session, text):
+    n = np.arange(12.0).reshape(3, 4).copy()
+    a = dnb.asarray(n)
+    x, y = (eval(text, {"np": np, "a": each}) for each in (n, a))
+    assert (y.base is None, y.base is a) == (x.base is None, x.base is n)
+
+
+def test_a_view_keeps_the_array_whose_elements_it_shows(session):
+    a = dnb.arange(6.0)
+    view = a[1:][::2]
+    del a
+    view.base[1] = 7
+    assert view.tolist() == [7, 3, 5]
+    assert view.base.shape == (6,)

@@ -157,6 +157,23 @@ class DistArray(Array):
         return Placement(self.placed, self.dtype, self.session.size, self.session)
 
     @property
+    def base(self) -> DistArray | None:
+        """The array whose elements a view shows, as NumPy's; None if they are its own.
+
+        Nothing is sent. A view keeps that array, and with it the memory, as in NumPy. What is
+        reshaped on engines does not, and has no base when the array is gone.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     a = dnb.arange(6)
+        ...     a[1:].T.base is a, a.base is None, (a + 1).base is None
+        (True, True, True)
+        """
+        return self.owner
+
+    @property
     def flags(self) -> Flags:
         """What NumPy says of the array's memory; ``x.flags.writeable`` can be set."""
         return Flags(self)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeAlias
+from weakref import ref
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -82,7 +83,7 @@ class Array(Fields, NDArrayOperatorsMixin):
     def __init__(self, base: Base, view: View, writeable: bool = True) -> None:
         self._base = base
         self._view = view
-        self._near = self._whole = self._key = self._placed = self.promise = None
+        self._near = self._whole = self._key = self._placed = self._owner = self.promise = None
         self.single = False
         self.spec = 0
         self.writeable = writeable
@@ -163,6 +164,11 @@ class Array(Fields, NDArrayOperatorsMixin):
         return self.near if self.at_home else None
 
     @property
+    def owner(self) -> Any:
+        """The array that has the memory of which this one is a view; None if it is its own."""
+        return self._owner() if type(self._owner) is ref else self._owner
+
+    @property
     def near(self) -> np.ndarray | None:
         """The elements themselves, if they are in reach; raises if the session is closed."""
         if self._near is not None and self._whole is None:
@@ -213,12 +219,15 @@ class Array(Fields, NDArrayOperatorsMixin):
             part = look.part(base, view)
             if part is not None:
                 return part
-        return type(self)(base, view, self.writeable if writeable is None else writeable)
+        found = type(self)(base, view, self.writeable if writeable is None else writeable)
+        found._owner = self if self._owner is None else self._owner
+        return found
 
     def become(self, other: Array) -> None:
         """Be what another array is, as if it had been this one."""
         self._base, self._view = other.dbase, other.dview
         self._placed, self._near, self._key, self.spec = None, None, None, 0
+        self._owner = other._owner
 
     if TYPE_CHECKING:  # what functions use of the methods of the class of arrays
 

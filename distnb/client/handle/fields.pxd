@@ -2,7 +2,7 @@ cimport cython
 
 cdef class Fields:
     cdef object __weakref__
-    cdef public object _base, _key, _near, _placed, _view, _whole
+    cdef public object _base, _key, _near, _owner, _placed, _view, _whole
     cdef public object promise, session, single, spec, writeable
 
 @cython.locals(found=Fields)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from weakref import ref
+
     import numpy as np
 
     from distnb.client.handle.arguments import Subscript
@@ -24,7 +26,7 @@ class Fields:
     """What each array has: :class:`distnb.client.handle.array.Array` tells what it is."""
 
     __slots__ = (
-        *("__weakref__", "_base", "_key", "_near", "_placed", "_view", "_whole"),
+        *("__weakref__", "_base", "_key", "_near", "_owner", "_placed", "_view", "_whole"),
         *("promise", "session", "single", "spec", "writeable"),
     )
     writeable: bool
@@ -46,6 +48,9 @@ class Fields:
     #: Of an array without a view, that of another one and what takes it from there.
     _key: tuple[View, Subscript | Turn] | None
     _placed: Placed | None
+    #: Of a view the array that has the memory, which it keeps as NumPy's do; of a look, which has
+    #: memory of its own where engines have it, a reference that does not keep it.
+    _owner: Fields | ref[Any] | None
 
 
 def made_by(cls: type[Fields]) -> None:
@@ -61,7 +66,7 @@ def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None)
     """
     found: Any = Fields.__new__(_made)
     found._near = near
-    found._whole = found._base = found._view = found._key = found._placed = None
+    found._whole = found._base = found._view = found._key = found._placed = found._owner = None
     found.promise = promise
     found.spec = 0
     found.single = False
@@ -77,6 +82,7 @@ def viewed(x: Fields, taken: np.ndarray, base: Base, key: tuple[View, Subscript 
     found._near = taken
     found._whole = base.near
     found._key = key
+    found._owner = x if x._owner is None else x._owner
     found._view = found._placed = found.promise = None
     found.spec = 0
     found.single = False

@@ -79,6 +79,7 @@ def look_at(x: Array, way: Way) -> Any:
             leave(x.dbase)
         found.writeable = x.writeable and shown.flags.writeable
         _relate(x, way, found.dbase)
+        found._owner = ref(x) if x._owner is None else x._owner
         return found
     if near is not known:
         shown = cast("np.ndarray", way.near(near))
@@ -86,7 +87,9 @@ def look_at(x: Array, way: Way) -> Any:
         x.session, shown, promise(x.session, _made, (way, part(x)), {}, shown.shape, 0)
     )
     _relate(x, way, base)
-    return _of_all(x, base, shown)
+    found = _of_all(x, base, shown)
+    found._owner = ref(x) if x._owner is None else x._owner
+    return found
 
 
 def at_hand(x: Any) -> np.ndarray | None:
@@ -106,7 +109,9 @@ def beside(x: Any, shown: np.ndarray) -> Any:
     """Return the array of a view that NumPy took of what is :func:`at_hand`."""
     base = Base.reached(x.session, shown, in_notebook(shown.ndim))
     base.join(x.dbase)
-    return _of_all(x, base, shown)
+    found = _of_all(x, base, shown)
+    found._owner = x if x._owner is None else x._owner
+    return found
 
 
 def _of_all(x: Array, base: Base, shown: np.ndarray) -> Any:
