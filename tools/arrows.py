@@ -35,7 +35,7 @@ ORDER: dict[str, str] = {
         shared_segments memory_pool
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
-    "distnb.ops": "scalars philox samplers filling matrix_functions semirings table",
+    "distnb.ops": "fast scalars philox samplers filling matrix_functions semirings table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages progress encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast host_parts",

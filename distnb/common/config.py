@@ -19,6 +19,7 @@ __all__ = ["Config", "config"]
 WORDS = {
     "road": ("direct", "ipyparallel"),
     "place": ("auto", "engines", "notebook"),
+    "math": ("numpy", "fast"),
     "rebalance": ("off", "auto"),
     "recover": ("auto", "ask", "never"),
 }
@@ -54,6 +55,10 @@ class Config:
     """Whether elementwise operations run in groups, one pass over memory each; 0 for one by one."""
     jit: int = 1
     """Whether groups that come back are compiled by Numba, if it is installed (read by engines)."""
+    math: str = "numpy"
+    """Who computes exp, log, sin, cos, tanh and their like of float32 and float64 arrays: "numpy",
+    to the last bit, or "fast", the processor's vectors, if they could be compiled when distnb was
+    installed: at most 4 ulp off, and without warnings of numbers that are out of range."""
     native: int = 1
     """Whether what each small step takes is compiled, if it was when distnb was installed; 0 to
     interpret it, so that a debugger sees it. Read when distnb is imported."""

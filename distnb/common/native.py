@@ -30,6 +30,9 @@ MODULES = {
     "client/record": ("operators",),
 }
 
+#: What is compiled where it can be, of C: without it NumPy does what it would do.
+EXTRA = {"ops": ("vector_math",)}
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Where compiled modules are, in folders as the package has them.
 FOLDER = _PACKAGE / "native"
@@ -39,7 +42,8 @@ def sources() -> list[Path]:
     """Return what is compiled, and what tells the types."""
     stems = [_PACKAGE / folder / name for folder, names in MODULES.items() for name in names]
     stems.append(_PACKAGE / "common/ndarrays")  # in them, not by itself
-    found = [stem.with_suffix(kind) for stem in stems for kind in (".py", ".pxd")]
+    stems += [_PACKAGE / folder / name for folder, names in EXTRA.items() for name in names]
+    found = [stem.with_suffix(kind) for stem in stems for kind in (".py", ".pxd", ".c")]
     return [path for path in found if path.exists()]
 
 
@@ -68,7 +72,7 @@ def folders(root: Path) -> dict[str, Path]:
     """Return the folders with compiled modules, if all are there for this Python."""
     suffix = EXTENSION_SUFFIXES[0]
     there = [(root / k / f"{name}{suffix}").exists() for k, v in MODULES.items() for name in v]
-    return {k: root / k for k in MODULES} if all(there) else {}
+    return {k: root / k for k in (*MODULES, *EXTRA)} if all(there) else {}
 
 
 _COMPILED = _compiled()

@@ -6,3 +6,7 @@ numbers.
 Nothing about messages or memory belongs here. Everybody may import it but ``common`` and
 ``geometry``.
 """
+
+from distnb.common.native import first
+
+__path__ = first(__name__, __path__)

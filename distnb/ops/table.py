@@ -23,6 +23,7 @@ from distnb.geometry.layout import (
     default_layout,
 )
 from distnb.geometry.views import Placed, follow
+from distnb.ops.fast import FAST
 from distnb.ops.scalars import weak_kind
 
 __all__ = [
@@ -148,6 +149,7 @@ ELEMENTWISE: dict[str, Elementwise] = _ufuncs() | {
         Elementwise("clip", 3, 1, np.clip),
         # a function of the user's, the first operand, of as many others and results as it has
         Elementwise("map", 1, 1, calling.run),
+        *(Elementwise(name, 1, 1, run) for name, run in FAST.values()),
     )
 }
 

@@ -29,7 +29,8 @@ from tools import arrows
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-MODULES = ["distnb", *(m.name for m in pkgutil.walk_packages(dnb.__path__, "distnb."))]
+FOUND = [m.name for m in pkgutil.walk_packages(dnb.__path__, "distnb.")]
+MODULES = ["distnb", *(m for m in FOUND if m != "distnb.ops.vector_math")]  # which is not Python's
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -58,7 +58,8 @@ def test_what_is_of_other_sources_is_not_found(tmp_path, monkeypatch):
         (made / folder).mkdir(parents=True)
         for name in names:
             (made / folder / f"{name}{native.EXTENSION_SUFFIXES[0]}").touch()
-    assert native._compiled() == {k: [str(made / k)] for k in native.MODULES}
+    folders = (*native.MODULES, *native.EXTRA)
+    assert native._compiled() == {k: [str(made / k)] for k in folders}
     monkeypatch.setattr(native, "digest", lambda: "another")
     assert native._compiled() == {}
     monkeypatch.undo()

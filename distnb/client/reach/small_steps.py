@@ -29,6 +29,7 @@ from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
+from distnb.ops.fast import FAST
 from distnb.ops.scalars import NUMPYS, SCALARS
 
 __all__ = [
@@ -286,6 +287,8 @@ def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
     if method == "accumulate":
         return accumulated(ufunc, inputs[0], options)
     if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
+        return None
+    if config.math != "numpy" and ufunc.__name__ in FAST:
         return None
     if not options:
         return quick(ufunc, inputs)

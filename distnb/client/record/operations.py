@@ -32,6 +32,7 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
+from distnb.ops.fast import fast_name
 from distnb.ops.scalars import COMPARISONS, NUMBERS, SCALARS, within_range
 from distnb.wire.protocol import Function, Typed
 
@@ -80,6 +81,7 @@ def elementwise(
     Keyword arguments are those of NumPy's ufuncs. The rule for the layout of a new result is
     :func:`distnb.ops.table.elementwise_layout`.
     """
+    op = fast_name(op, inputs)
     row = table.ELEMENTWISE[op]
     if where is True and dtype is None and casting is None and not others:
         found = None
