@@ -111,7 +111,7 @@ define environment
 	@touch $@
 endef
 
-# What the demo needs is installed in half a minute; what tests need, in two.
+# What the demo needs is installed and compiled in a minute; what tests need, in two.
 .venv/ready-demo: EXTRAS := mpich,jit,headless
 .venv/ready-demo: pyproject.toml
 	$(environment)

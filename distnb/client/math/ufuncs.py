@@ -26,7 +26,7 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.ops import table
 from distnb.ops.fast import FAST
-from distnb.ops.scalars import NUMBERS
+from distnb.ops.scalars import NUMBERS, SCALARS
 
 __all__: list[str] = []
 
@@ -60,10 +60,9 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
             if found is not None:
                 return found
         elif ufunc and not options and len(inputs) == row.nin:
-            slow = config.math == "numpy" or row.name not in FAST
-            found = quick(row.run, inputs) if slow else None
-            if found is None:
-                found = of_scalars(row.run, row.nin, inputs)
+            found = of_scalars(row.run, inputs) if type(inputs[0]) in SCALARS else None
+            if found is None and (config.math == "numpy" or row.name not in FAST):
+                found = quick(row.run, inputs)
             if found is not None:
                 return found
         if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
@@ -333,7 +332,7 @@ def clip(
     (array([2, 5, 7]), array([1, 5, 7]))
     """
     if out is None and min is max is _NONE and not options:
-        found = of_scalars(np.clip, 3, (a, a_min, a_max))
+        found = of_scalars(np.clip, (a, a_min, a_max))
         if found is not None:
             return found
     low, high = _limits((a_min, a_max), (min, max))

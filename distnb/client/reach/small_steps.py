@@ -191,9 +191,9 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
     return session, args, away
 
 
-def of_scalars(run: Callable[..., Any], nin: int, inputs: Sequence[object]) -> Any:
+def of_scalars(run: Callable[..., Any], inputs: Sequence[object]) -> Any:
     """Do an elementwise operation on numbers alone; None if it is another one, or for engines."""
-    if len(inputs) != nin or not fits(_NUMBER):
+    if config.cutoff < _NUMBER:
         return None
     for x in inputs:
         if type(x) not in SCALARS or (type(x) is int and not -_USUAL < x < _USUAL):

@@ -165,8 +165,11 @@ def flip(m: ArrayLike, axis: Axes = None) -> Array:
     array([3, 2, 1, 0])
     """
     x = asarray(m)
+    back = slice(None, None, -1)
+    if axis is None:
+        return x[(back,) * x.ndim]
     axes = some_axes(axis, x.ndim)
-    return x[tuple(slice(None, None, -1) if d in axes else slice(None) for d in range(x.ndim))]
+    return x[tuple([back if d in axes else slice(None) for d in range(x.ndim)])]
 
 
 @stands_for(np.expand_dims)
