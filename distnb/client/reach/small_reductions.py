@@ -18,11 +18,14 @@ from distnb.client.reach.promised_layouts import reduced
 from distnb.client.reach.small_steps import done
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
+from distnb.ops.scalars import NUMPYS
 
-__all__ = ["ORDERED", "quick_reduction"]
+__all__ = ["ORDERED", "quick_mean", "quick_reduction"]
 
 #: Reductions whose result depends on the order, if elements are rounded.
 ORDERED = frozenset(("sum", "prod"))
+#: Dtypes in which sums of such elements are, and their means.
+_MEANT = "dD"
 
 
 def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
@@ -40,6 +43,17 @@ def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
         return None if found is None else fresh(x.session, found, None)
     found = done(row.function if row.ufunc is None else row.ufunc.reduce, (near, axis))
     return fresh(x.session, found, reduced(x, axis)) if type(found) is np.ndarray else found
+
+
+def quick_mean(x: Array, axis: Axes) -> Any:
+    """Return the mean of all elements as the sum divided by their number; None of other ones."""
+    near = near_of(x)
+    if near is None or not near.size or near.dtype.char not in _MEANT:
+        return None
+    if axis is not None and not (near.ndim == 1 and type(axis) is int):
+        return None
+    found = quick_reduction("sum", x, axis, False)
+    return found / near.size if type(found) in NUMPYS else None
 
 
 def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
