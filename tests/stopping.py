@@ -3,20 +3,31 @@
 import contextlib
 import os
 import signal
+from functools import partial
 from pathlib import Path
+
+from tests.waiting import until
+from tools import pauses
 
 
 @contextlib.contextmanager
 def stopped(pid):
-    """Stop a process for the time of a block; nobody else lets it go on, see ``tools/pauses.py``."""
-    folder = os.environ.get("DISTNB_TEST_STOPPED")
+    """Stop a process for the time of a block; nobody else lets it go on, see ``tools/pauses.py``.
+
+    The block begins when no thread of it runs any more.
+    """
+    folder = os.environ.get(pauses.VARIABLE)
     note = Path(folder, str(pid)) if folder else None
-    if note:
-        note.touch()
-    os.kill(pid, signal.SIGSTOP)
+    alone = partial(pauses.alone, folder) if folder else contextlib.nullcontext
     try:
+        with alone():
+            if note:
+                note.touch()
+            os.kill(pid, signal.SIGSTOP)
+        until(lambda: pauses.is_stopped(pid))
         yield
     finally:
-        os.kill(pid, signal.SIGCONT)
-        if note:
-            note.unlink()
+        with alone():
+            if note:
+                note.unlink(missing_ok=True)
+            os.kill(pid, signal.SIGCONT)

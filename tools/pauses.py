@@ -5,14 +5,16 @@ at random, one or all of them, for 0.3 to 1.5 seconds each time, and lets them g
 the command does. A test that fails then depends on how fast the machine is.
 
 Its processes are known by a variable in their environment, which they inherit. Whom a test stops
-itself it notes in the folder that this variable names; these are left alone, and so are launchers
-of MPI above them, which pass on to their engines that they go on.
+itself it notes in the folder that this variable names; these are left alone, see
+``tests/stopping.py``. So are launchers of MPI, always: that they go on they pass on to their
+engines, some time later, and one that a test has stopped would go on too.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import fcntl
 import os
 import random
 import signal
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 #: Where tests note the processes that they stop.
@@ -29,7 +32,7 @@ VARIABLE = "DISTNB_TEST_STOPPED"
 STOPPED, BETWEEN = (0.3, 1.5), (0.2, 1.0)
 
 #: How the names of MPI's launchers begin.
-LAUNCHERS = ("mpiexec", "mpirun", "prte")
+LAUNCHERS = ("mpiexec", "mpirun", "prte", "hydra")
 
 #: One stop in so many is for all processes at once.
 ALL = 4
@@ -47,49 +50,58 @@ def started(folder: str) -> list[int]:
 
 
 def is_stopped(pid: int) -> bool:
-    """Tell whether somebody else has stopped a process, or it has ended."""
+    """Tell whether a process stands still with all its threads, or has ended."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "TtZX"
-    except OSError:
-        return True
+        threads = [*Path(f"/proc/{pid}/task").glob("*/stat")]
+        states = [each.read_text().rpartition(")")[2].split()[0] for each in threads]
+    except OSError:  # a thread ended meanwhile
+        return False
+    return all(state in "TtZX" for state in states)
 
 
-def launcher(pid: int) -> int:
-    """Return the launcher of MPI that has started a process, 0 if none has."""
+def is_launcher(pid: int) -> bool:
+    """Tell whether a process is a launcher of MPI."""
     try:
-        above = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-        name = Path(f"/proc/{above}/comm").read_text()
+        return Path(f"/proc/{pid}/comm").read_text().startswith(LAUNCHERS)
     except OSError:
-        return 0
-    return int(above) if name.startswith(LAUNCHERS) else 0
+        return False
 
 
-def send(pids: list[int], number: int, folder: str) -> list[int]:
-    """Send a signal to processes; return those that are left alone, as a test has stopped them."""
-    left = []
-    for pid in pids:
-        noted = {int(name) for name in os.listdir(folder)}
-        if pid in noted | {launcher(each) for each in noted}:
-            left.append(pid)
-            continue
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
-    return left
+@contextlib.contextmanager
+def alone(folder: str) -> Iterator[None]:
+    """Nobody else notes, stops or continues processes meanwhile, neither tests nor this tool.
 
-
-def pause(folder: str, chance: random.Random, owed: list[int]) -> int:
-    """Stop some processes for a while; return how many.
-
-    ``owed``: those that are still to go on.
+    Who is in here is not stopped: that, too, is done in here.
     """
-    pids = [pid for pid in started(folder) if not is_stopped(pid)]
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        fcntl.flock(place, fcntl.LOCK_UN)  # also for a process that is being forked
+        os.close(place)
+
+
+def send(pids: list[int], number: int, folder: str) -> None:
+    """Send a signal to processes, but for those that a test has stopped: it continues them."""
+    with alone(folder):
+        noted = {int(name) for name in os.listdir(folder)}
+        for pid in pids:
+            if pid not in noted:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
+
+def pause(folder: str, chance: random.Random) -> int:
+    """Stop some processes for a while; return how many."""
+    pids = [pid for pid in started(folder) if not is_stopped(pid) and not is_launcher(pid)]
     if pids and chance.randrange(ALL):
         pids = [chance.choice(pids)]
     try:
         send(pids, signal.SIGSTOP, folder)
         time.sleep(chance.uniform(*STOPPED))
     finally:
-        owed[:] = send(pids + owed, signal.SIGCONT, folder)
+        send(pids, signal.SIGCONT, folder)
     return len(pids)
 
 
@@ -100,13 +112,12 @@ def main() -> int:
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    stops, owed = 0, list[int]()
+    stops = 0
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(options.command, env=os.environ | {VARIABLE: folder})
         while process.poll() is None:
-            stops += pause(folder, chance, owed)
+            stops += pause(folder, chance)
             time.sleep(chance.uniform(*BETWEEN))
-        send(owed, signal.SIGCONT, folder)
     print(f"pauses: {stops} stops of processes, seed {options.seed}")
     return process.returncode
 

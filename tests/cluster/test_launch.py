@@ -356,6 +356,30 @@ def test_ports_that_are_always_taken(mark, scratch, monkeypatch):
     assert list((scratch / "t").iterdir()) == []
 
 
+@LINUX
+def test_engines_are_asked_again_if_a_question_was_dropped(mark, scratch, monkeypatch):
+    """As by a scheduler to which an engine that has registered is not connected yet."""
+    import ipyparallel
+
+    pull, questions = ipyparallel.DirectView.pull, []
+
+    def dropped_at_first(view, *args, **kwargs):
+        questions.append(args)
+        with monkeypatch.context() as patch:
+            if len(questions) == 1:
+                patch.setitem(view.client._engines, 1, "nobody")
+            return pull(view, *args, **kwargs)
+
+    monkeypatch.setattr(launch, "_DROPPED", 0.1)
+    monkeypatch.setattr(ipyparallel.DirectView, "pull", dropped_at_first)
+    engines = launch.start_engines(2)
+    try:
+        assert len(questions) > 1
+        until(lambda: not engines.client.outstanding)
+    finally:
+        engines.stop()
+
+
 @pytest.mark.cases(1)
 @LINUX
 @pytest.mark.parametrize("code", [0, 3])

@@ -128,25 +128,39 @@ def test_while_messages_of_later_groups_are_on_their_way(cluster, gate):
     quiet(cluster)
 
 
+@pytest.fixture
+def let_go(cluster, gate, monkeypatch):
+    """Open the gate once all engines have heard that they are to give up: before, they get done."""
+    told, stop = threading.Event(), cluster.transport.stop
+    monkeypatch.setattr(cluster.transport, "stop", lambda: (stop(), told.set()))
+
+    def lets_go():
+        until(told.is_set)
+        until(lambda: not cluster.transport.sockets.monitor.silent(cluster.size))
+        gate.open()
+
+    return lets_go
+
+
 @pytest.mark.ways("openmpi")
-def test_within_a_long_call(cluster, gate):
+def test_within_a_long_call(cluster, gate, let_go):
     """One into NumPy, say, in which Python does not look for signals."""
     w = World(cluster)
     plant(cluster, 1, REDUCE, gate.call)
     total = w.dist.b.sum()
-    with CtrlC(0.2, after=gate.come, then=lambda: (time.sleep(0.3), gate.open())):
+    with CtrlC(0.2, after=gate.come, then=let_go):
         total.item()
     support.heal(cluster)
     assert reading(total) is dnb.LostArrayError
     w.check()
 
 
-def test_pressed_again_and_again(cluster, gate):
+def test_pressed_again_and_again(cluster, gate, let_go):
     w = World(cluster)
     plant(cluster, 1, REDUCE, gate.call)
     total = w.dist.b.sum()
     delays = [0.1, 0.15, 0.2, 0.5, 0.8]
-    last = threading.Barrier(len(delays), gate.open)
+    last = threading.Barrier(len(delays), let_go)
     with CtrlC(*delays, after=gate.come, then=last.wait):
         total.item()
     support.heal(cluster)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -222,14 +223,17 @@ def test_an_engine_that_is_stopped_and_goes_on(cluster, monkeypatch):
     said, waits, wait = [], threading.Event(), cluster.connection.wait
     monkeypatch.setattr(cluster.connection, "wait", lambda: (waits.set(), wait()))
     with stopped(cluster.transport.about[1]["pid"]):
-        with CtrlC(0.2, after=waits.is_set):
-            try:
-                x.sum().item()
-            except KeyboardInterrupt as interrupt:
-                said.append(str(interrupt))
-                raise
-        assert said[0].startswith("engine 1: got no answer")
-        assert not cluster.waits  # a cell that needs no engine does not wait for one
+        while not said or not said[-1].startswith("engine 1: got no answer"):
+            waits.clear()
+            with CtrlC(0.2, after=waits.is_set):
+                try:
+                    x.sum().item()
+                except KeyboardInterrupt as interrupt:
+                    said.append(str(interrupt))
+                    raise
+            # The others may be late to answer, too.
+            assert re.match(r"engines? (0, )?1(, 2)?: got no answer", said[-1])
+            assert not cluster.waits  # a cell that needs no engine does not wait for one
     assert x.sum().item() == 36
     np.testing.assert_array_equal((x[1:] + x[:-1]).to_numpy(), np.arange(9.0)[1:] * 2 - 1)
     np.testing.assert_array_equal(kept.to_numpy(), np.ones(5))

@@ -1,7 +1,12 @@
 """What runs when, and the tools around it: measurements compared, processes paused."""
 
+import os
+import random
+import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -55,28 +60,83 @@ def test_what_only_one_run_reaches():
     assert missed(whole, NOTHING) == "lines 1-3, 7"
 
 
-def test_only_what_was_started_is_paused(tmp_path, monkeypatch):
-    sleep = [sys.executable, "-c", "import time; time.sleep(1000)"]
-    monkeypatch.setenv(pauses.VARIABLE, str(tmp_path))
-    processes = [subprocess.Popen(sleep) for _ in range(2)]
-    monkeypatch.delenv(pauses.VARIABLE)
-    other = subprocess.Popen(sleep)
-    mine, own = (process.pid for process in processes)
-    try:
-        until(lambda: sorted(pauses.started(str(tmp_path))) == sorted([mine, own]))
-        pauses.send([mine], pauses.signal.SIGSTOP, str(tmp_path))
-        until(lambda: pauses.is_stopped(mine))
-        pauses.send([mine], pauses.signal.SIGCONT, str(tmp_path))
-        until(lambda: not pauses.is_stopped(mine))
-        monkeypatch.setenv(pauses.VARIABLE, str(tmp_path))
+SLEEPS = ["-c", "import time; time.sleep(1000)"]
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Start programs of Python that sleep, as the tool does or not; return their pids."""
+    processes = []
+
+    def starts(program=sys.executable, known=True):
+        with monkeypatch.context() as patch:
+            if known:
+                patch.setenv(pauses.VARIABLE, str(tmp_path / "notes"))
+            processes.append(subprocess.Popen([program, *SLEEPS]))
+        return processes[-1].pid
+
+    (tmp_path / "notes").mkdir()
+    yield starts
+    for process in processes:
+        process.kill()
+        process.wait()
+        assert pauses.is_stopped(process.pid)
+
+
+@pytest.fixture
+def notes(tmp_path, start):
+    return str(tmp_path / "notes")
+
+
+def test_only_what_was_started_is_paused(start, notes, monkeypatch):
+    mine, own, other = start(), start(), start(known=False)
+    until(lambda: sorted(pauses.started(notes)) == sorted([mine, own]))
+    pauses.send([mine], signal.SIGSTOP, notes)
+    until(lambda: pauses.is_stopped(mine))
+    pauses.send([mine], signal.SIGCONT, notes)
+    until(lambda: not pauses.is_stopped(mine))
+    monkeypatch.setenv(pauses.VARIABLE, notes)
+    for _ in range(2):
         with stopped(own):  # by a test
-            until(lambda: pauses.is_stopped(own))
-            pauses.send([own], pauses.signal.SIGCONT, str(tmp_path))
+            assert pauses.is_stopped(own)
+            pauses.send([own], signal.SIGCONT, notes)
             assert pauses.is_stopped(own)
         until(lambda: not pauses.is_stopped(own))
-        assert not pauses.is_stopped(other.pid)
-    finally:
-        for process in (*processes, other):
-            process.kill()
-            process.wait()
-    assert pauses.is_stopped(mine)
+    assert not pauses.is_stopped(other)
+
+
+def waits_for(folder):
+    """Tell whether somebody waits for the lock of a folder."""
+    lines = Path("/proc/locks").read_text().splitlines()
+    return any("->" in line and f":{os.stat(folder).st_ino} " in line for line in lines)
+
+
+def test_nobody_is_paused_or_goes_on_while_a_test_notes_whom_it_stops(start, notes, monkeypatch):
+    mine, sent = start(), []
+
+    def send():
+        pauses.send([mine], signal.SIGSTOP, notes)
+        sent.append(mine)
+
+    with pauses.alone(notes):
+        tool = threading.Thread(target=send)
+        tool.start()
+        until(lambda: waits_for(notes))
+        assert not sent
+        assert not pauses.is_stopped(mine)
+        Path(notes, str(mine)).touch()
+    tool.join()
+    assert not pauses.is_stopped(mine)
+
+
+def test_launchers_of_mpi_are_not_paused(start, notes, tmp_path, monkeypatch):
+    """They pass on that they go on."""
+    mpiexec = tmp_path / "mpiexec.some"
+    mpiexec.symlink_to(sys.executable)
+    mine, launcher, sent = start(), start(str(mpiexec)), []
+    until(lambda: pauses.is_launcher(launcher) and len(pauses.started(notes)) == 2)
+    monkeypatch.setattr(pauses, "ALL", 1)
+    monkeypatch.setattr(pauses, "STOPPED", (0, 0))
+    monkeypatch.setattr(pauses, "send", lambda pids, number, folder: sent.append((pids, number)))
+    assert pauses.pause(notes, random.Random(1)) == 1
+    assert sent == [([mine], signal.SIGSTOP), ([mine], signal.SIGCONT)]

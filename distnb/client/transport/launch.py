@@ -66,6 +66,9 @@ ENGINE = Path(__file__).absolute().parents[2] / "engines" / "server" / "start.py
 #: Seconds in which new engines must be ready that take the place of others.
 RESTART = 60.0
 
+#: Seconds after which engines are asked once more: what they were asked may have been dropped.
+_DROPPED = 2.0
+
 #: Seconds that a watchdog has to end what is left of a cluster.
 _ENDING = 3.0
 
@@ -407,6 +410,25 @@ def _newcomers(
     return sorted(found)
 
 
+def _places(watchdog: _Watchdog, client: ipyparallel.Client, ids: list[int]) -> list[list[int]]:
+    """Return the rank of each engine and the size of its world; ask until they answer.
+
+    A scheduler drops what is for an engine that has registered, but whose connection to this
+    scheduler is not made yet, as on a slow machine.
+    """
+    asked: list[Any] = []
+    due = 0.0
+    while not (answered := [each for each in asked if each.ready() and each.successful()]):
+        if time.monotonic() >= due:
+            asked.append(client[ids].pull(["mpi_rank", "mpi_size"], block=False))
+            due = time.monotonic() + _DROPPED
+        watchdog.pause(f"{len(ids)} engines that do not answer")
+    for each in asked[: asked.index(answered[0])]:  # dropped: messages stay in order
+        client.outstanding.difference_update(each.msg_ids)
+    found: list[list[int]] = answered[0].get()
+    return found
+
+
 def _check_world(
     watchdog: _Watchdog, client: ipyparallel.Client, n: int, ids: list[int] | None = None
 ) -> None:
@@ -414,11 +436,8 @@ def _check_world(
 
     This is also the first round trip: after it the engines have finished starting.
     """
-    asked = client[ids or list(range(n))].pull(["mpi_rank", "mpi_size"], block=False)
-    while not (asked.ready() and asked.successful()):
-        watchdog.pause(f"{n} engines that do not answer")
+    places = [tuple(place) for place in _places(watchdog, client, ids or list(range(n)))]
     watchdog.check_ports()
-    places = [tuple(place) for place in asked.get()]
     if places != [(rank, n) for rank in range(n)]:
         do = (
             f"{watchdog.mpiexec} and mpi4py seem to belong to different MPIs: "
