@@ -116,6 +116,8 @@ x[0, 1, ...] += 3
 x[1:2, 1:2].reshape(())[...] = 3
 w = x.reshape(2, 6)[1]; x[...] = 0; w[0] = 5
 w = x.ravel()[3:]; v = w.reshape(3, 3); v[0] = 1; w[0] = 2
+np.resize(x, (2, 3))[0] = 5; np.resize(x, (3, 4))[0] = 5; np.resize(x[:1, 0], 3)[0] = 5
+np.resize(np.broadcast_to(x[0], (3, 4)), 4)[0] = 5
 """.strip().splitlines()
 
 
