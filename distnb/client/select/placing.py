@@ -8,6 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.aliasing import are_related
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, Elements
 from distnb.client.handle.conversion import move_out
@@ -100,6 +101,8 @@ def _typed(values: ArrayLike, dtype: np.dtype) -> Any:
 
 def _safe(values: ArrayLike, dtype: np.dtype) -> Any:
     """Return values of a dtype as :func:`_typed`; arrays must be cast to it without loss."""
+    if isinstance(values, Array) and values.single and not values.ndim:
+        return values  # a scalar, as NumPy's
     if isinstance(values, Array | np.ndarray) and not np.can_cast(values.dtype, dtype, "safe"):
         what = "array data" if values.ndim else "scalar"
         raise TypeError(
@@ -236,6 +239,8 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("putmask: mask and data must be the same size")
+    if where.dbase is x.dbase or are_related(where.dbase, x.dbase):
+        where = where.copy()  # as it is before anything is written
     given = _safe(values, x.dtype)
     if not given.size:
         return
