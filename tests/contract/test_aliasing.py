@@ -187,10 +187,25 @@ def test_views_of_small_arrays_stay_when_engines_write():
         for mine, numpys in ((a, x), (flat, y), (rows, ys)):
             np.testing.assert_array_equal(mine.to_numpy(), numpys)
         np.testing.assert_array_equal((b[:24] + flat).to_numpy(), big[:24] + y)
+        np.add(flat, b[:24], out=flat, where=b[:24] > 5)
+        np.add(y, big[:24], out=y, where=big[:24] > 5)
+        np.testing.assert_array_equal(a.to_numpy(), x)
         flat[0] = -1
         y[0] = -1
         np.testing.assert_array_equal((b[:24] + flat).to_numpy(), big[:24] + y)
         np.testing.assert_array_equal((b[:6] + a).to_numpy(), big[:6] + x)
+
+
+@pytest.mark.usefixtures("session")
+def test_what_engines_cannot_cast_into_views_of_small_arrays_is_refused():
+    with setting(cutoff=1 << 16):
+        a, b = dnb.arange(24), dnb.arange(24.0, dist="cyclic")
+        rows = a.reshape(4, 6)
+        with pytest.raises(TypeError, match="Cannot cast"):
+            a += b / 2
+        with pytest.raises(ValueError, match="shape"):
+            np.add(rows[0], b.reshape(4, 6), out=rows[0], casting="unsafe")
+        np.testing.assert_array_equal(a.to_numpy(), np.arange(24))
 
 
 def _shapes(size):
