@@ -118,6 +118,9 @@ w = x.reshape(2, 6)[1]; x[...] = 0; w[0] = 5
 w = x.ravel()[3:]; v = w.reshape(3, 3); v[0] = 1; w[0] = 2
 np.resize(x, (2, 3))[0] = 5; np.resize(x, (3, 4))[0] = 5; np.resize(x[:1, 0], 3)[0] = 5
 np.resize(np.broadcast_to(x[0], (3, 4)), 4)[0] = 5
+y = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(x[0], 2)); y[0] = 5; x[0] = y[0, 0]
+y = np.require(np.lib.stride_tricks.sliding_window_view(x, 2, 1), None, "C"); y[0] = 5; x[0] = y[0, 0, 0]
+y = np.vander(x[0], 3); y.reshape(-1)[:4] = 7; x[0, :3] = y[1]; y.T.ravel()[1] = 5; x[1, :3] = y[1]
 y = x.ravel() > 3; np.putmask(y[::-1], y, y); x[...] = y.reshape(3, 4)
 y = x > 3; np.putmask(y[1:], y[:-1], False); x[...] = y
 y = x.astype(int); np.putmask(y, y > 3, x[1, 1] + 0.5); x[...] = y
