@@ -121,6 +121,10 @@ np.resize(np.broadcast_to(x[0], (3, 4)), 4)[0] = 5
 y = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(x[0], 2)); y[0] = 5; x[0] = y[0, 0]
 y = np.require(np.lib.stride_tricks.sliding_window_view(x, 2, 1), None, "C"); y[0] = 5; x[0] = y[0, 0, 0]
 y = np.vander(x[0], 3); y.reshape(-1)[:4] = 7; x[0, :3] = y[1]; y.T.ravel()[1] = 5; x[1, :3] = y[1]
+y = np.take(x, [1, 3], axis=1); y.reshape(-1)[:3] = 7; y.ravel()[4] = 8; x[:, :2] = y
+y = np.delete(x, slice(0, 2), axis=1); y.reshape(-1)[1:] = y.ravel()[:-1]; x[:, :2] = y
+y = np.unpackbits(x.astype("u1"), axis=0); y.ravel()[:6] = 9; x[...] = y[:3]
+y = np.packbits(x > 3, axis=0); y.ravel()[1:] = 9; x[:1] = y
 y = x.ravel() > 3; np.putmask(y[::-1], y, y); x[...] = y.reshape(3, 4)
 y = x > 3; np.putmask(y[1:], y[:-1], False); x[...] = y
 y = x.astype(int); np.putmask(y, y > 3, x[1, 1] + 0.5); x[...] = y
