@@ -121,6 +121,7 @@ np.resize(np.broadcast_to(x[0], (3, 4)), 4)[0] = 5
 y = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(x[0], 2)); y[0] = 5; x[0] = y[0, 0]
 y = np.require(np.lib.stride_tricks.sliding_window_view(x, 2, 1), None, "C"); y[0] = 5; x[0] = y[0, 0, 0]
 y = np.vander(x[0], 3); y.reshape(-1)[:4] = 7; x[0, :3] = y[1]; y.T.ravel()[1] = 5; x[1, :3] = y[1]
+y = x.reshape(-1); np.putmask(y[::-2], y[::-2] > 2, y[8:2:-1])
 y = np.take(x, [1, 3], axis=1); y.reshape(-1)[:3] = 7; y.ravel()[4] = 8; x[:, :2] = y
 y = np.delete(x, slice(0, 2), axis=1); y.reshape(-1)[1:] = y.ravel()[:-1]; x[:, :2] = y
 y = np.unpackbits(x.astype("u1"), axis=0); y.ravel()[:6] = 9; x[...] = y[:3]

@@ -239,9 +239,7 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("putmask: mask and data must be the same size")
-    if where.dbase is x.dbase or are_related(where.dbase, x.dbase):
-        where = where.copy()  # as it is before anything is written
-    given = _safe(values, x.dtype)
+    where, given = _apart(where, x), _apart(_safe(values, x.dtype), x)
     if not given.size:
         return
     if where.shape == x.shape and (given.size == 1 or given.shape == x.shape):
@@ -250,6 +248,12 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     flat = nonzero_indices(where)
     if flat.size:
         _write_flat(x, flat, take(given, flat % given.size))
+
+
+def _apart(y: Any, x: Array) -> Any:
+    """Return what is read while an array is written: a copy, where it is of the same array."""
+    same = isinstance(y, Array) and (y.dbase is x.dbase or are_related(y.dbase, x.dbase))
+    return y.copy() if same else y
 
 
 def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
