@@ -205,6 +205,27 @@ def test_views_of_small_arrays_stay_when_engines_write():
 
 
 @pytest.mark.usefixtures("session")
+def test_views_of_small_arrays_stay_when_engines_say_where_and_what():
+    x, values, where = np.zeros((4, 6)), np.arange(1.0, 7), np.array([4, 1, 4])
+
+    def write(xp, x, values, where):
+        rows = x.reshape(6, 4)
+        xp.put(rows, where, values)
+        xp.putmask(rows, rows == 1, values[:5])
+        xp.place(rows, rows > 2, values[2:])
+        np.add.at(rows, where, values[:4])
+        np.add.at(rows, (where, 0), values[1])
+        np.negative.at(rows, where)
+        return rows
+
+    with setting(cutoff=1 << 16):
+        a = dnb.array(x)
+        rows = write(dnb, a, dnb.array(values, dist="cyclic"), dnb.array(where, dist="block"))
+        np.testing.assert_array_equal(rows.to_numpy(), write(np, x, values, where))
+        np.testing.assert_array_equal(a.to_numpy(), x)
+
+
+@pytest.mark.usefixtures("session")
 def test_what_engines_cannot_cast_into_views_of_small_arrays_is_refused():
     with setting(cutoff=1 << 16):
         a, b = dnb.arange(24), dnb.arange(24.0, dist="cyclic")

@@ -17,10 +17,10 @@ from distnb.client.handle.indexing import one_axis
 from distnb.client.handle.whole_functions import written_in_reach
 from distnb.client.record.advanced_indexing import (
     Index,
-    in_notebook,
     is_advanced,
     put_advanced,
     values_for,
+    written_here,
 )
 from distnb.client.record.creation import asarray, empty, ones
 from distnb.client.record.eager import written_plain
@@ -80,7 +80,7 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     if written_plain(np.put, a, ind, v, mode=mode):
         return
     x = _target(a)
-    plain = in_notebook((x, ind, v))
+    plain = written_here((x, ind, v))
     if plain is not None:
         x.dbase.about_to_be_written()
         watched("put", np.put, *plain, mode=mode)
@@ -202,7 +202,7 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
 
 def _write_flat(x: Array, flat: Elements, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, in the notebook if all is there."""
-    if all_here((x, flat, values), x.session):
+    if all_here((x, flat, values), x.session) or x.dbase.related():
         put(x, flat, values)
     else:
         _place_flat(x, Flat(flat), values)
@@ -274,7 +274,7 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
     few = [np.ones(1, b.dtype if isinstance(b, Array) else np.asarray(b).dtype) for b in more]
     ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
     key = indices if isinstance(indices, tuple) else (indices,)
-    plain = in_notebook((x, *more, *key))
+    plain = written_here((x, *more, *key))
     if plain is not None:
         x.dbase.about_to_be_written()
         count = 1 + len(more)
