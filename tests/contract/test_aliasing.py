@@ -116,6 +116,19 @@ x[0, 1, ...] += 3
 x[1:2, 1:2].reshape(())[...] = 3
 w = x.reshape(2, 6)[1]; x[...] = 0; w[0] = 5
 w = x.ravel()[3:]; v = w.reshape(3, 3); v[0] = 1; w[0] = 2
+np.resize(x, (2, 3))[0] = 5; np.resize(x, (3, 4))[0] = 5; np.resize(x[:1, 0], 3)[0] = 5
+np.resize(np.broadcast_to(x[0], (3, 4)), 4)[0] = 5
+y = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(x[0], 2)); y[0] = 5; x[0] = y[0, 0]
+y = np.require(np.lib.stride_tricks.sliding_window_view(x, 2, 1), None, "C"); y[0] = 5; x[0] = y[0, 0, 0]
+y = np.vander(x[0], 3); y.reshape(-1)[:4] = 7; x[0, :3] = y[1]; y.T.ravel()[1] = 5; x[1, :3] = y[1]
+y = x.reshape(-1); np.putmask(y[::-2], y[::-2] > 2, y[8:2:-1])
+y = np.take(x, [1, 3], axis=1); y.reshape(-1)[:3] = 7; y.ravel()[4] = 8; x[:, :2] = y
+y = np.delete(x, slice(0, 2), axis=1); y.reshape(-1)[1:] = y.ravel()[:-1]; x[:, :2] = y
+y = np.unpackbits(x.astype("u1"), axis=0); y.ravel()[:6] = 9; x[...] = y[:3]
+y = np.packbits(x > 3, axis=0); y.ravel()[1:] = 9; x[:1] = y
+y = x.ravel() > 3; np.putmask(y[::-1], y, y); x[...] = y.reshape(3, 4)
+y = x > 3; np.putmask(y[1:], y[:-1], False); x[...] = y
+y = x.astype(int); np.putmask(y, y > 3, x[1, 1] + 0.5); x[...] = y
 """.strip().splitlines()
 
 
@@ -182,10 +195,46 @@ def test_views_of_small_arrays_stay_when_engines_write():
         for mine, numpys in ((a, x), (flat, y), (rows, ys)):
             np.testing.assert_array_equal(mine.to_numpy(), numpys)
         np.testing.assert_array_equal((b[:24] + flat).to_numpy(), big[:24] + y)
+        np.add(flat, b[:24], out=flat, where=b[:24] > 5)
+        np.add(y, big[:24], out=y, where=big[:24] > 5)
+        np.testing.assert_array_equal(a.to_numpy(), x)
         flat[0] = -1
         y[0] = -1
         np.testing.assert_array_equal((b[:24] + flat).to_numpy(), big[:24] + y)
         np.testing.assert_array_equal((b[:6] + a).to_numpy(), big[:6] + x)
+
+
+@pytest.mark.usefixtures("session")
+def test_views_of_small_arrays_stay_when_engines_say_where_and_what():
+    x, values, where = np.zeros((4, 6)), np.arange(1.0, 7), np.array([4, 1, 4])
+
+    def write(xp, x, values, where):
+        rows = x.reshape(6, 4)
+        xp.put(rows, where, values)
+        xp.putmask(rows, rows == 1, values[:5])
+        xp.place(rows, rows > 2, values[2:])
+        np.add.at(rows, where, values[:4])
+        np.add.at(rows, (where, 0), values[1])
+        np.negative.at(rows, where)
+        return rows
+
+    with setting(cutoff=1 << 16):
+        a = dnb.array(x)
+        rows = write(dnb, a, dnb.array(values, dist="cyclic"), dnb.array(where, dist="block"))
+        np.testing.assert_array_equal(rows.to_numpy(), write(np, x, values, where))
+        np.testing.assert_array_equal(a.to_numpy(), x)
+
+
+@pytest.mark.usefixtures("session")
+def test_what_engines_cannot_cast_into_views_of_small_arrays_is_refused():
+    with setting(cutoff=1 << 16):
+        a, b = dnb.arange(24), dnb.arange(24.0, dist="cyclic")
+        rows = a.reshape(4, 6)
+        with pytest.raises(TypeError, match="Cannot cast"):
+            a += b / 2
+        with pytest.raises(ValueError, match="shape"):
+            np.add(rows[0], b.reshape(4, 6), out=rows[0], casting="unsafe")
+        np.testing.assert_array_equal(a.to_numpy(), np.arange(24))
 
 
 def _shapes(size):

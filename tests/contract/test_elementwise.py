@@ -281,6 +281,10 @@ def test_several_outputs_given():
         assert found[1] is ours[1]
         for mine, wanted in zip(ours, targets, strict=True):
             same(mine, wanted)
+        np.divmod(y, x + 1, out=tuple(targets), where=x > 4)
+        np.divmod(b, a + 1, out=tuple(ours), where=a > 4)
+        for mine, wanted in zip(ours, targets, strict=True):
+            same(mine, wanted)
     target, mine = np.zeros((3, 4)), dnb.zeros((3, 4), dist="cyclic")
     expected = np.divmod(x, y, out=(None, target))
     found = np.divmod(a, b, out=(None, mine))

@@ -216,6 +216,13 @@ def test_flat(session):
     x.flat = [1, 2]
     same(a, x)
     agree(lambda: x.flat[20], lambda: a.flat[20])
+    few = np.arange(4, dtype="u1")
+    for key in (1, np.int64(1), slice(2), [0, 1]):
+        for value in (-1, 1j, None, [300]):
+            agree(
+                lambda key=key, value=value: few.flat.__setitem__(key, value),
+                lambda key=key, value=value: dnb.array(few).flat.__setitem__(key, value),
+            )
 
 
 def test_resize(session):

@@ -585,5 +585,5 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
         return ones((numbers.size, n), dtype, session=numbers.session)
     wide = broadcast(column, (numbers.size, n - 1))
     powers = accumulate(np.multiply, wide, 1, dtype)
-    found = concatenate((ones_like(column), powers), 1)
-    return found if increasing else found[:, ::-1]
+    first = ones_like(column)
+    return concatenate((first, powers) if increasing else (powers[:, ::-1], first), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, is_whole
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.padding import pad
 from distnb.client.record.creation import asarray
@@ -73,7 +73,7 @@ def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") ->
     full = pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]) if missing else x
     eights = reshape(full, (*x.shape[:-1], full.shape[-1] // 8, 8)).astype(np.uint8)
     bits = elementwise("left_shift", eights, _shifts(bitorder))
-    return reduce("sum", bits, -1, np.uint8).swapaxes(d, -1)
+    return _back(reduce("sum", bits, -1, np.uint8), d)
 
 
 @stands_for(np.unpackbits)
@@ -118,7 +118,13 @@ def unpackbits(
     x, d = _last(given, axis)
     bits = elementwise("right_shift", x[..., None], _shifts(bitorder))
     flat = reshape(elementwise("bitwise_and", bits, 1), (*x.shape[:-1], x.shape[-1] * 8))
-    return _counted(flat, count).swapaxes(d, -1)
+    return _back(_counted(flat, count), d)
+
+
+def _back(x: Array, d: int) -> Array:
+    """Return an array whose last axis is where it was, in C order as NumPy's."""
+    found: Array = x.swapaxes(d, -1)
+    return found if is_whole(found) else found.copy()
 
 
 def _counted(x: Array, count: int | None) -> Array:

@@ -46,6 +46,7 @@ __all__ = [
     "is_advanced",
     "put_advanced",
     "values_for",
+    "written_here",
 ]
 
 _BOOLS = (bool, np.bool_)
@@ -101,15 +102,10 @@ def put_advanced(x: Array, key: Subscript, value: Any) -> None:
         raise read_only(x)
     if put_in_reach(x, key, value):
         return
-    here: Any = x.here
-    if here is not None and (plain := in_notebook((x, value, *_items(key)))) is not None:
+    plain = written_here((x, value, *_items(key)))
+    if plain is not None:
         x.dbase.about_to_be_written()
-        watched("cast", here.__setitem__, plain[2:], plain[1])
-        return
-    if x.dbase.related():
-        items = [k.to_numpy() if isinstance(k, Array) else k for k in (value, *_items(key))]
-        x.dbase.about_to_be_written()
-        watched("cast", operator.setitem, x.here, tuple(items[1:]), items[0])
+        watched("cast", operator.setitem, plain[0], plain[2:], plain[1])
         return
     index = Index(x, key)
     move_out(x.dbase)
@@ -133,6 +129,18 @@ def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
     if not all_here(given, given[0].session):
         return None
     return tuple(g.here if isinstance(g, Array) else g for g in given)
+
+
+def written_here(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return arguments as NumPy gets them, if the first one is to be written in the notebook.
+
+    It is where all are there, and where it must stay as views of it that only NumPy has.
+    """
+    plain = in_notebook(given)
+    if plain is None and given[0].here is not None and given[0].dbase.related():
+        others = [x.to_numpy() if isinstance(x, Array) else x for x in given[1:]]
+        return given[0].here, *others
+    return plain
 
 
 def _items(key: Subscript) -> tuple[Any, ...]:

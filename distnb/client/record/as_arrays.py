@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Order
 from distnb.client.handle.array import Array, is_whole
+from distnb.client.reach.aliasing import outline
 from distnb.client.record.creation import array, asarray
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
@@ -148,7 +149,15 @@ def ascontiguousarray(
     array([0, 2, 4])
     """
     x = asarray(a, dtype, like=like)
-    return array(x if is_whole(x) else x.copy(), copy=None, ndmin=1)
+    return array(x if _is_plain(x) else x.copy(), copy=None, ndmin=1)
+
+
+def _is_plain(x: Array) -> bool:
+    """Tell whether an array is all of its base, in C order: of others NumPy makes a copy."""
+    base = x.dbase
+    if base.sharing is None and base.look is None:
+        return is_whole(x)
+    return is_whole(x) and outline(x).flags.c_contiguous
 
 
 @stands_for(np.asfortranarray)
@@ -283,5 +292,5 @@ def require(
     if {"C", "F"} <= flags:
         raise ValueError('Cannot specify both "C" and "F" order')
     x = asarray(a, dtype, like=like)
-    good = (is_whole(x) or not flags & set("CFO")) and (x.writeable or "W" not in flags)
+    good = (_is_plain(x) or not flags & set("CFO")) and (x.writeable or "W" not in flags)
     return x if good else x.copy()

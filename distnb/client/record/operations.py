@@ -196,12 +196,14 @@ def on_engines(
     dtypes: Sequence[np.dtype] | None = None,
 ) -> tuple[Any, ...]:
     """Record an operation; ``dtypes`` are those of the results where NumPy cannot tell them."""
+    into = outs
     if any(o is not None and o.dbase.related() for o in outs):
-        found = on_engines(session, row, inputs, [None] * len(outs), where, options, dtypes)
-        return tuple(f if o is None else _put(f, o) for f, o in zip(found, outs, strict=True))
+        into = [None] * len(outs)  # it stays, as views of it that only NumPy has
     for o in outs:
         if o is not None:
             check_session(o, session)
+    for o in into:
+        if o is not None:
             move_out(o.dbase)
     there = [x for x in (*inputs, *outs, where) if _leads(x)]
     like = max(there, key=lambda a: a.size, default=None)
@@ -214,12 +216,12 @@ def on_engines(
     leaders = [
         found for x, found in zip(inputs, ins, strict=True) if _leads(x) or not isinstance(x, Array)
     ]
-    results = _results(session, leaders, outs, dtypes, shape)
-    record_apply(
-        row.name, results, ins, None if mask is True else mask, tuple(sorted(options.items()))
-    )
+    results = _results(session, leaders, into, dtypes, shape)
+    masked = None if mask is True else mask
+    record_apply(row.name, results, ins, masked, tuple(sorted(options.items())))
     return tuple(
-        as_result(r) if o is None else _deliver(r, o) for r, o in zip(results, outs, strict=True)
+        as_result(r) if o is None else _deliver(r, o, masked)
+        for r, o in zip(results, outs, strict=True)
     )
 
 
@@ -389,15 +391,10 @@ def _results(
     return tuple(create(session, shape, dt, layout, ("empty",)) for dt in dtypes)
 
 
-def _put(found: Array, out: Array) -> Array:
-    assign(out, found)
-    return out
-
-
-def _deliver(result: Array, out: Any) -> Any:
-    if out is result:
-        return result
-    record_apply("copy", (out,), (result,), None, ())
+def _deliver(result: Array, out: Any, mask: Array | None) -> Any:
+    """Return a given output, with the result in it where a mask is true."""
+    if out is not result:
+        assign(out, result, mask)
     return out
 
 

@@ -13,13 +13,14 @@ from distnb.client.handle.array import Array, Elements
 from distnb.client.handle.conversion import move_out
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import one_axis
+from distnb.client.reach.aliasing import are_related
 from distnb.client.reach.whole_functions import written_in_reach
 from distnb.client.record.advanced_indexing import (
     Index,
-    in_notebook,
     is_advanced,
     put_advanced,
     values_for,
+    written_here,
 )
 from distnb.client.record.creation import asarray, empty, ones
 from distnb.client.record.eager import written_plain
@@ -79,7 +80,7 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     if written_plain(np.put, a, ind, v, mode=mode):
         return
     x = _target(a)
-    plain = in_notebook((x, ind, v))
+    plain = written_here((x, ind, v))
     if plain is not None:
         x.dbase.about_to_be_written()
         watched("put", np.put, *plain, mode=mode)
@@ -100,6 +101,8 @@ def _typed(values: ArrayLike, dtype: np.dtype) -> Any:
 
 def _safe(values: ArrayLike, dtype: np.dtype) -> Any:
     """Return values of a dtype as :func:`_typed`; arrays must be cast to it without loss."""
+    if isinstance(values, Array) and values.single and not values.ndim:
+        return values  # a scalar, as NumPy's
     if isinstance(values, Array | np.ndarray) and not np.can_cast(values.dtype, dtype, "safe"):
         what = "array data" if values.ndim else "scalar"
         raise TypeError(
@@ -199,7 +202,7 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
 
 def _write_flat(x: Array, flat: Elements, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, in the notebook if all is there."""
-    if all_here((x, flat, values), x.session):
+    if all_here((x, flat, values), x.session) or x.dbase.related():
         put(x, flat, values)
     else:
         _place_flat(x, Flat(flat), values)
@@ -236,7 +239,7 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("putmask: mask and data must be the same size")
-    given = _safe(values, x.dtype)
+    where, given = _apart(where, x), _apart(_safe(values, x.dtype), x)
     if not given.size:
         return
     if where.shape == x.shape and (given.size == 1 or given.shape == x.shape):
@@ -245,6 +248,12 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     flat = nonzero_indices(where)
     if flat.size:
         _write_flat(x, flat, take(given, flat % given.size))
+
+
+def _apart(y: Any, x: Array) -> Any:
+    """Return what is read while an array is written: a copy, where it is of the same array."""
+    same = isinstance(y, Array) and (y.dbase is x.dbase or are_related(y.dbase, x.dbase))
+    return y.copy() if same else y
 
 
 def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
@@ -265,7 +274,7 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
     few = [np.ones(1, b.dtype if isinstance(b, Array) else np.asarray(b).dtype) for b in more]
     ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
     key = indices if isinstance(indices, tuple) else (indices,)
-    plain = in_notebook((x, *more, *key))
+    plain = written_here((x, *more, *key))
     if plain is not None:
         x.dbase.about_to_be_written()
         count = 1 + len(more)

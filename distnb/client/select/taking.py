@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array, Elements, create
+from distnb.client.handle.array import Array, Elements, create, is_whole
 from distnb.client.handle.conversion import array_of, as_dist, copied
 from distnb.client.handle.host_arrays import all_here
 from distnb.client.handle.indexing import no_bool, one_axis
@@ -143,7 +143,8 @@ def take(
         x, k, order = x.alias(x.dview.insert(0)), 1, range(1)
     flat = lazy_indices(session, [at])
     found = gather(x.alias(x.dview.transpose(tuple(order))), k, flat)
-    return _put(moved(found, flat.index.ndim, d), out)
+    found = moved(found, flat.index.ndim, d)
+    return _put(found if is_whole(found) or out is not None else found.copy(), out)  # in C order
 
 
 def _put(found: Array, out: Array | None) -> Array:

@@ -134,7 +134,7 @@ class Flat(Readable):
             return
         key = _flat_key(key, len(self))
         if not isinstance(value, Array | np.ndarray | np.generic):
-            value = np.asarray(value, x.dtype)  # numbers that it cannot hold are refused
+            value = _held(value, x.dtype, key)
         if _is_integer(key):
             x[self._index(key)] = value
             return
@@ -151,6 +151,16 @@ class Flat(Readable):
         if not -n <= i < n:
             raise IndexError(f"index {i} is out of bounds for size {n}")
         return _place(i % n, self.base.shape)
+
+
+def _held(value: ArrayLike, dtype: np.dtype, key: Any) -> np.ndarray:
+    """Return what is no array as one; numbers that it cannot hold are refused, as NumPy does."""
+    try:
+        return np.asarray(value, dtype)
+    except (TypeError, OverflowError) as error:
+        if not _is_integer(key):
+            raise
+        raise ValueError("Error setting single item of array.") from error
 
 
 def _place(at: int, shape: Ints) -> Ints:

@@ -433,7 +433,8 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
         times = -(-n // x.size)
         again = flat.alias(flat.dview.broadcast((times, x.size)), writeable=False)
         flat = _reshaped(again, (times * x.size,))
-    return _reshaped(flat[:n], wanted).copy() if n == x.size else _reshaped(flat[:n], wanted)
+    found = _reshaped(flat[:n], wanted)
+    return found.copy() if n <= x.size or not found.writeable else found  # never a view
 
 
 # -- axes of length 1 ------------------------------------------------------------------------------
