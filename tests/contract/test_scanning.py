@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import DTYPES, agree, measured, numbered, pair, same, special
+from tests.contract.support import DTYPES, agree, measured, numbered, pair, same, setting, special
 from tests.tiers import examples
 
 pytestmark = pytest.mark.ways("one", "four")
@@ -57,6 +57,18 @@ def test_axes_exactly(session, books, dist):
                 np.subtract.accumulate(view, axis), np.subtract.accumulate(turned, axis), axis
             )
     books.add(dnb.cumprod(a % 3 + 1), np.cumprod(x % 3 + 1), "flat")
+
+
+def test_dtypes_that_are_asked_for(session):
+    """Small integers and truth values, which NumPy adds up in larger ones unless it is told."""
+    x = numbered((4, 5), np.float64)
+    for place in ("engines", "notebook", "auto"):
+        with setting(place=place):
+            for dtype in ("?", "i1", "i4", "u2", "f4"):
+                for axis in (0, 1, None):
+                    a = dnb.array(x)
+                    same(dnb.cumsum(a, axis, dtype), np.cumsum(x, axis, dtype), 1e-6)
+                    same(dnb.nancumsum(a, axis, dtype), np.nancumsum(x, axis, dtype), 1e-6)
 
 
 def test_whole_axes_bit_for_bit(session):

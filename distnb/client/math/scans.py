@@ -95,7 +95,7 @@ def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
     alone = layout.parts(d) == 1 and ufunc.__name__ in table.UFUNC_REDUCTIONS
     if alone and x.nbytes <= QUICK and x.size and admitted(session, (x,), 2 * x.nbytes):
         elements: Any = x.near
-        run = watched("accumulate", ufunc.accumulate, elements.astype(kind, copy=False), d)
+        run = watched("accumulate", ufunc.accumulate, elements.astype(kind, copy=False), d, kind)
         return made_of(session, np.ascontiguousarray(run), layout)
     there = x.dview.is_whole(x.dbase.shape) and x.dbase.layout == layout and x.dtype == kind
     if there and ufunc.__name__ in table.UFUNC_REDUCTIONS:
