@@ -28,7 +28,7 @@ __all__ = ["SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine"]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
-SMALL_STEP = 4 << 20
+SMALL_STEP = 8 << 20
 #: The same where arrays go to and fro, and engines are waited for at each turn.
 _LARGE_STEP = 24 << 20
 #: Turns, one after the other, from which on arrays go to and fro, and commands of engines between

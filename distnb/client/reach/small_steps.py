@@ -59,7 +59,7 @@ _NUMBER = 16
 #: Python's integers below this have the same dtype everywhere.
 _USUAL = 1 << 31
 #: Bytes up to which operands in reach, and results, are not looked at twice.
-QUICK = 1 << 22
+QUICK = 1 << 23
 #: Bytes of one operand, as the result takes as much: steps on arrays of a size are all done here,
 #: or none.
 HALF = QUICK >> 1
