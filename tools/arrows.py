@@ -80,7 +80,7 @@ ORDER: dict[str, str] = {
         arguments indexing fields array host_arrays conversion copies spilling
     """,
     "distnb.client.reach": """
-        promised_layouts admission small_steps small_reductions rehearsal aliasing
+        promised_layouts rehearsal admission small_steps small_reductions aliasing
         whole_functions decorators
     """,
     "distnb.client.record": """

@@ -423,7 +423,7 @@ class DistArray(Array):
 
     @reads
     def __getitem__(self, key: Subscript) -> DistArray:
-        taken = picked(self, key) if type(key) is DistArray else None
+        taken = picked(self, key, get_advanced) if type(key) is DistArray else None
         if taken is not None:
             return taken
         if is_advanced(key):

@@ -32,8 +32,9 @@ from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.core_axes import Wanted, core_axes, delivered_at, places, to_end
 from distnb.client.math.ufuncs import add_facts
 from distnb.client.reach.admission import admitted
+from distnb.client.reach.decorators import in_reach
 from distnb.client.reach.rehearsal import part, promise
-from distnb.client.reach.small_steps import made_of, product
+from distnb.client.reach.small_steps import made_of, product, quick_dot
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
@@ -117,7 +118,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     return _put(found, out, min(a.ndim, 2) + min(b.ndim, 2) - 2)
 
 
-@stands_for(np.dot, small="wide")
+@stands_for(np.dot)
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     """Sum products over the last axis of one array and the last but one of the other.
 
@@ -143,6 +144,16 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     ...     float(dnb.dot(dnb.arange(4.0, dist="block"), dnb.ones(4, dist="block")))
     6.0
     """
+    if out is None and isinstance(a, Array) and isinstance(b, Array):
+        found = quick_dot(a, b)
+        if found is not None:
+            return found
+    return _dot(a, b, out)
+
+
+@in_reach(np.dot, "wide")
+def _dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Any:
+    """Return what :func:`dot` does, of other operands than small vectors in reach."""
     x, y = operands(a, b)
     if out is not None:
         _check_exact(out, np.result_type(x.dtype, y.dtype))

@@ -4,6 +4,7 @@ cimport distnb.common.ndarrays as nd
 
 from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of, viewed
 from distnb.client.reach.promised_layouts cimport promised
+from distnb.client.reach.rehearsal cimport part
 
 cpdef quick(object run, object inputs)
 cpdef quick_pair(object ufunc, object run, Fields x, object y, bint swap=*)
@@ -18,3 +19,5 @@ cpdef bint store(Fields x, object key, object value)
 cdef _taken(object inputs)
 cdef bint _is_small(object args)
 cdef bint _is_plain(object key)
+cpdef picked(Fields x, Fields key, object long)
+cpdef quick_dot(Fields x, Fields y)

@@ -19,10 +19,11 @@ import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import STORABLE, Array
 from distnb.client.handle.fields import Fields, fresh, is_away, near_of, viewed
-from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
+from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
 from distnb.client.handle.indexing import BASIC, Turn
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.promised_layouts import promised
+from distnb.client.reach.rehearsal import part, promise
 from distnb.client.session.bases import Base
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
@@ -43,6 +44,7 @@ __all__ = [
     "picked",
     "product",
     "quick",
+    "quick_dot",
     "quick_into",
     "quick_one",
     "quick_out",
@@ -216,7 +218,7 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
     """Do ``run(out, other, out)`` on small operands in reach; tell whether it was done."""
     near = near_of(out)
     given: Any = other
-    if near is None or nd.nbytes(near) > QUICK:
+    if near is None or nd.nbytes(near) > HALF:
         return False
     if isinstance(given, Fields):
         given = near_of(given) if given.session is out.session else None
@@ -249,10 +251,10 @@ def product(x: Array, y: Array) -> Any:
     session, one, other = x.session, near_of(x), near_of(y)
     if one is None or other is None:
         total = x.nbytes + y.nbytes
-        if total > QUICK or session is not y.session or not admitted(session, (x, y), total):
+        if total > HALF or session is not y.session or not admitted(session, (x, y), total):
             return None
         one, other = x.near, y.near
-    if session is not y.session or nd.nbytes(one) + nd.nbytes(other) > QUICK:
+    if session is not y.session or nd.nbytes(one) + nd.nbytes(other) > HALF:
         return None
     if not (0 < one.ndim < 3 and 0 < other.ndim < 3):
         return None
@@ -262,6 +264,14 @@ def product(x: Array, y: Array) -> Any:
     if type(found) is not np.ndarray:
         return found
     return fresh(session, found, promised(session, (), found))
+
+
+def quick_dot(x: Array, y: Array) -> Any:
+    """Multiply two small vectors in reach; return None if they are something else."""
+    one, other = near_of(x), near_of(y)
+    if one is None or other is None or one.ndim != 1 or other.ndim != 1:
+        return None
+    return product(x, y)
 
 
 def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
@@ -321,22 +331,28 @@ def _is_plain(key: Subscript) -> bool:
     return True
 
 
-def picked(x: Array, key: Array) -> Any:
-    """Return ``x[key]`` with an array for an index, both small and at home; None in other cases."""
-    near, index = near_of(x), near_of(key)
-    if near is None or index is None or x.session is not key.session:
+def picked(x: Array, key: Array, long: Callable[..., Any]) -> Any:
+    """Return ``x[key]`` with an array for an index, if both are small and in reach, else None.
+
+    ``long`` does it otherwise, and tells where the result lies of what engines have.
+    """
+    near, index, session = near_of(x), near_of(key), x.session
+    if near is None or index is None or session is not key.session:
         return None
-    if is_away(x) or is_away(key) or not (index.ndim and near.size and index.size):
+    if not (index.ndim and near.size and index.size and near.ndim):
         return None
-    if not near.ndim or index.size * (near.nbytes // len(near)) > QUICK:
+    away = is_away(x) or is_away(key)
+    if index.size * (nd.nbytes(near) // len(near)) > QUICK or (away and config.place == "engines"):
         return None
     try:
         found = near[index]
     except IndexError:
         return None  # the long way says what is wrong
-    if not fits(found.nbytes):
-        return None
-    return fresh(x.session, found if nd.in_c(found) else found.copy(), None)
+    found = found if nd.in_c(found) else found.copy()
+    if away:
+        layout = promise(session, long, (part(x), part(key)), {}, found.shape, 0)
+        return fresh(session, found, layout)
+    return fresh(session, found, None) if nd.nbytes(found) <= config.cutoff else None
 
 
 def with_units(x: Array, shown: np.ndarray) -> Any:

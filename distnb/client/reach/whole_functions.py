@@ -120,10 +120,13 @@ def step(
         tell(numpys.__name__)
     if good and not plain:
         return found
+    session = arrays[0].session
     if plain and home and nd.nbytes(found) <= config.cutoff and nd.in_c(found):
-        return fresh(arrays[0].session, found, None)
+        return fresh(session, found, None)
+    if plain and not home and nd.in_c(found):
+        return fresh(session, found, _promised(function, args, options, 0, session, found))
     promised = None if home else functools.partial(_promised, function, args, options)
-    return _results(arrays[0].session, found, promised)
+    return _results(session, found, promised)
 
 
 def _named(options: dict[str, Any], arrays: list[Any], kind: Kind) -> dict[str, Any]:
