@@ -82,3 +82,17 @@ def test_a_matrix_split_by_rows_sends_nothing_for_a_replicated_vector(session):
     report = session.end_window(window)
     assert all(r.messages == 0 for op in report.ops for r in op.ranks if op.op != "fetch")
     same(y, np.full(12, 12.0))
+
+
+@pytest.mark.ways("cutoff", "reach")
+@pytest.mark.parametrize("key", [slice(None), slice(None, None, -1), slice(3, None, 7)])
+def test_vectors_with_strides_are_added_up_in_the_order_of_numpys_dot(session, key):
+    """To the last bit: recursions of Durbin's kind make much of a digit."""
+    rng = np.random.default_rng(3)
+    x, y = rng.random(900), rng.random(900)
+    a, b = dnb.asarray(x), dnb.asarray(y)
+    if not (a.at_home and b.at_home):
+        return  # engines add up their parts
+    for f in (np.dot, dnb.dot):
+        assert float(f(a[key], b[key][::-1])) == np.dot(x[key], y[key][::-1])
+        assert float(f(np.flip(a[key]), b[key])) == np.dot(np.flip(x[key]), y[key])

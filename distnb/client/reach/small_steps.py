@@ -267,11 +267,18 @@ def product(x: Array, y: Array) -> Any:
 
 
 def quick_dot(x: Array, y: Array) -> Any:
-    """Multiply two small vectors in reach; return None if they are something else."""
+    """Multiply two small vectors in reach; return None if they are something else.
+
+    By ``np.dot``, which adds in another order than ``np.matmul`` where vectors have strides.
+    """
     one, other = near_of(x), near_of(y)
     if one is None or other is None or one.ndim != 1 or other.ndim != 1:
         return None
-    return product(x, y)
+    if x.session is not y.session or nd.nbytes(one) + nd.nbytes(other) > HALF:
+        return None
+    if config.place == "engines" and (is_away(x) or is_away(y)):
+        return None
+    return done(np.dot, (one, other))
 
 
 def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
