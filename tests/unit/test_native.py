@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,32 @@ def test_the_suite_runs_on_what_was_compiled():
         pytest.skip("nothing was compiled here")
     assert run()[0] == "so"
     assert run()[1] == run(DISTNB_NATIVE="0")[1]
+
+
+@pytest.mark.tier("test")
+def test_the_way_of_an_operation_is_the_one_that_is_told():
+    """Compiled functions do not tell of their calls: its tests run on what is interpreted."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests/unit/test_way.py",
+    ]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"DISTNB_NATIVE": "0", "DISTNB_TEST_TIER": "test"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^\d+ passed", done.stdout, re.MULTILINE), done.stdout
+    assert "skipped" not in done.stdout
 
 
 def test_what_is_of_other_sources_is_not_found(tmp_path, monkeypatch):
