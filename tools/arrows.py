@@ -31,8 +31,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.pictures": "hook binning reducing live axes",
     "distnb.common": """
-        native ndarrays errors addresses config machine leftovers insistence interrupts lazy calling
-        shared_segments memory_pool
+        native ndarrays closable errors addresses config machine leftovers insistence interrupts
+        lazy calling shared_segments memory_pool
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
     "distnb.ops": "fast scalars philox samplers filling matrix_functions semirings table",
@@ -80,8 +80,8 @@ ORDER: dict[str, str] = {
         arguments indexing fields array host_arrays conversion copies spilling
     """,
     "distnb.client.reach": """
-        promised_layouts rehearsal admission small_steps small_reductions aliasing
-        whole_functions decorators
+        promised_layouts rehearsal admission small_steps methods engines_order small_reductions
+        aliasing whole_functions decorators
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing

@@ -2,3 +2,7 @@
 
 Nothing about arrays belongs here. Everybody may import it; it imports only NumPy.
 """
+
+from distnb.common.native import first
+
+__path__ = first(__name__, __path__)

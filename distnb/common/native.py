@@ -19,10 +19,12 @@ __all__ = ["FOLDER", "MODULES", "digest", "first", "folders"]
 
 #: What is compiled: folder in the package -> modules, those first that others need.
 MODULES = {
+    "common": ("closable",),
     "client/handle": ("fields",),
     "client/reach": (
         "promised_layouts",
         "small_steps",
+        "methods",
         "small_reductions",
         "rehearsal",
         "whole_functions",

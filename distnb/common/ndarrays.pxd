@@ -1,6 +1,20 @@
 # Of what NumPy's headers do without its table of functions, which modules would have to import.
 cimport numpy as cnp
 
+cdef extern from *:
+    """
+    static PyObject *distnb_bare(PyObject *kind, PyObject *none) {
+        return ((PyTypeObject *)kind)->tp_new((PyTypeObject *)kind, none, NULL);
+    }
+    """
+    object distnb_bare(object kind, object none)
+
+cdef inline object bare(object kind):
+    return distnb_bare(kind, ())
+
+cdef enum:
+    COMPILED = 1
+
 cdef inline Py_ssize_t address(cnp.ndarray a):
     return <Py_ssize_t>cnp.PyArray_DATA(a)
 

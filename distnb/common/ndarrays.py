@@ -1,10 +1,20 @@
-"""What each small step asks of ndarrays; compiled modules find it in ``ndarrays.pxd``."""
+"""What each small step asks of ndarrays and of Python; compiled modules find it in the ``.pxd``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-__all__ = ["address", "in_c", "nbytes", "same_shape"]
+__all__ = ["COMPILED", "address", "bare", "in_c", "nbytes", "same_shape"]
+
+
+#: Whether the caller is compiled: then no line of Python's need be between NumPy and the user's,
+#: and NumPy itself warns where it is to.
+COMPILED = False
+#: Makes an object of a class, and no more.
+bare: Callable[[type[Any]], Any] = object.__new__
 
 
 def address(a: np.ndarray) -> int:

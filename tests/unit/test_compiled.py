@@ -248,6 +248,19 @@ def test_compiled_elsewhere_and_kept_on_disk(tmp_path):
     assert not list(tmp_path.rglob("*.failed"))
 
 
+def test_a_loop_is_compiled_when_it_has_taken_as_long_as_that_takes(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISTNB_CACHE", str(tmp_path))
+    made = compiler.Compiler()
+    source = compiled_loops.Source("k1", "kernel = print\n")
+    try:
+        assert [made.pays(1 << n) for n in (20, 26, 29)] == [False, False, True]
+        assert until(lambda: made.get(source)) is print
+        assert [made.pays(1 << n) for n in (20, 26, 29)] == [False, True, True]  # Numba is loaded
+    finally:
+        made.close()
+    assert compiler.Compiler(wait=True).pays(1)
+
+
 def test_no_folder_no_compiled_loops(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DISTNB_CACHE", str(tmp_path / "file"))

@@ -63,7 +63,8 @@ from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.reach.aliasing import is_alone
 from distnb.client.reach.decorators import in_reach
-from distnb.client.reach.small_steps import calls, like, picked, product, reads, stores, turned
+from distnb.client.reach.methods import calls, multiplies, reads, stores
+from distnb.client.reach.small_steps import like, picked, turned
 from distnb.client.record.advanced_indexing import (
     get_advanced,
     has_array,
@@ -116,6 +117,10 @@ _WITHIN = (_WITHIN | {"made", "namespace"}) - {"session"}
 
 #: References to the base of an array that has no views: of the array, and of who asks.
 _ALONE = 2
+
+
+#: Number of axes -> these in reversed order.
+_BACKWARDS = [tuple(range(n)[::-1]) for n in range(65)]
 
 
 class DistArray(Array):
@@ -455,7 +460,7 @@ class DistArray(Array):
     @property
     def T(self) -> DistArray:
         """The view with its axes reversed."""
-        return self._turned(tuple(range(self.ndim)[::-1]))
+        return self._turned(_BACKWARDS[self.ndim])
 
     @property
     def mT(self) -> DistArray:
@@ -720,9 +725,9 @@ class DistArray(Array):
             )
         )
 
+    @multiplies
     def __matmul__(self, other: ArrayLike) -> Any:
-        found = product(self, other) if type(other) is DistArray else None
-        return super().__matmul__(other) if found is None else found
+        return super().__matmul__(other)
 
     def __imatmul__(self, other: ArrayLike) -> Any:
         if np.ndim(other) < 2 or not self.ndim:  # in place there is no loop over vectors

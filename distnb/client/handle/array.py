@@ -16,7 +16,7 @@ from distnb.client.batching.budget import need
 from distnb.client.batching.failures import lost_error
 from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Order, Subscript
 from distnb.client.handle.fields import Fields, fresh, made_by
-from distnb.client.handle.indexing import view_by
+from distnb.client.handle.indexing import view_of
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -355,7 +355,7 @@ def _make_base(x: Array) -> Base:
 def _make_view(x: Array) -> View:
     """Find the view of an array of which only the index is known, or that is all of its base."""
     base = x.dbase
-    view = x._view = View.whole(base.shape) if x._key is None else view_by(*x._key)
+    view = x._view = view_of(x._key, base.shape)
     return view
 
 

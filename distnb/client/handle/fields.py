@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import distnb.common.ndarrays as nd
+
 if TYPE_CHECKING:
     from weakref import ref
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from distnb.client.session.bases import Base, Promised
     from distnb.client.session.session import Session
     from distnb.geometry.layout import Layout
-    from distnb.geometry.views import Placed, View
+    from distnb.geometry.views import Placed
 
 __all__ = ["Fields", "fresh", "is_away", "made_by", "near_of", "viewed"]
 
@@ -45,8 +47,8 @@ class Fields:
     _view: Any
     #: Of an array without a base its layout, or what promises it; None: that of a new array.
     promise: Layout | Promised | None
-    #: Of an array without a view, that of another one and what takes it from there.
-    _key: tuple[View, Subscript | Turn] | None
+    #: Of an array without a view, that of another one and what takes it from there (``view_of``).
+    _key: tuple[Any, Subscript | Turn] | None
     _placed: Placed | None
     #: Of a view the array that has the memory, which it keeps as NumPy's do; of a look, which has
     #: memory of its own where engines have it, a reference that does not keep it.
@@ -64,7 +66,7 @@ def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None)
 
     ``promise`` is its layout, or what promises it; None if it lives in the notebook.
     """
-    found: Any = Fields.__new__(_made)
+    found: Any = nd.bare(_made)
     found._near = near
     found._whole = found._base = found._view = found._key = found._placed = found._owner = None
     found.promise = promise
@@ -75,9 +77,9 @@ def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None)
     return found
 
 
-def viewed(x: Fields, taken: np.ndarray, base: Base, key: tuple[View, Subscript | Turn]) -> Any:
+def viewed(x: Fields, taken: np.ndarray, base: Base, key: tuple[Any, Subscript | Turn]) -> Any:
     """Return the array of a view of one in reach; ``key`` is another view and an index of it."""
-    found: Any = Fields.__new__(_made)
+    found: Any = nd.bare(_made)
     found._base = base
     found._near = taken
     found._whole = base.near

@@ -15,7 +15,7 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["BASIC", "Turn", "index_view", "lengths", "one_axis", "some_axes", "view_by"]
+__all__ = ["BASIC", "Turn", "index_view", "lengths", "one_axis", "some_axes", "view_of"]
 
 
 class Turn(NamedTuple):
@@ -121,8 +121,18 @@ def index_view(view: View, key: Subscript) -> tuple[View, bool]:
     return _index(view, key) if plain is None else _known(view, plain)
 
 
-def view_by(view: View, key: Subscript | Turn) -> View:
-    """Return the view that an index takes, or that has the axes in another order."""
+def view_of(seen: Any, shape: Ints) -> View:
+    """Return the view of a base of a shape that one is told of.
+
+    ``seen`` is it, or None for all of the base, or one that one is told of and what takes the view
+    from there.
+    """
+    if seen is None:
+        return View.whole(shape)
+    if isinstance(seen, View):
+        return seen
+    parent, key = seen
+    view = view_of(parent, shape)
     return view.transpose(key.axes) if type(key) is Turn else index_view(view, key)[0]
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, numeric
 from distnb.client.math.ufunc_texts import docstring, method_docstring
-from distnb.client.reach.small_steps import of_scalars, quick, quick_out
+from distnb.client.reach.small_steps import of_call, of_scalars, quick
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
@@ -22,11 +22,9 @@ from distnb.client.record.operations import assign, elementwise, understood
 from distnb.client.record.operators import COMPARISONS, odd
 from distnb.client.record.ufunc_options import as_mask, tell_unfilled
 from distnb.client.select.taking import nonzero
-from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.ops import table
-from distnb.ops.fast import FAST
-from distnb.ops.scalars import NUMBERS, SCALARS
+from distnb.ops.scalars import NUMBERS
 
 __all__: list[str] = []
 
@@ -54,17 +52,12 @@ def _first_array(*inputs: Any) -> tuple[Any, ...]:
 def _make_elementwise(row: table.Elementwise) -> _Function:
     ufunc, most = isinstance(row.run, np.ufunc) and row.nout == 1, row.nin + row.nout
 
+    run: Any = row.run
+
     def function(*inputs: Any, **options: Any) -> Any:
-        if ufunc and len(options) == 1 and "out" in options and len(inputs) == row.nin:
-            found = quick_out(row.run, inputs, options["out"])
-            if found is not None:
-                return found
-        elif ufunc and not options and len(inputs) == row.nin:
-            found = of_scalars(row.run, inputs) if type(inputs[0]) in SCALARS else None
-            if found is None and (config.math == "numpy" or row.name not in FAST):
-                found = quick(row.run, inputs)
-            if found is not None:
-                return found
+        found = of_call(run, inputs, options) if ufunc else None
+        if found is not None:
+            return found
         if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
             if "out" in options:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")

@@ -1,11 +1,13 @@
 cimport cython
 
+cimport distnb.common.ndarrays as nd
+
 from distnb.client.handle.fields cimport Fields
 
 cdef class Promise:
-    cdef public object _args, _find, _found, depth
+    cdef public object _args, _find, _found
+    cdef public int depth
 
-@cython.locals(x=Fields)
+@cython.locals(x=Fields, made=Promise, known=list, alike=bint)
 cpdef promised(object session, object away, object near)
-cdef bint _alike(object known)
 cpdef tuple told(Fields x)

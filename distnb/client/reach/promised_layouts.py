@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 
+import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array
 from distnb.client.handle.host_arrays import fits
-from distnb.client.handle.indexing import some_axes, view_by
+from distnb.client.handle.indexing import some_axes, view_of
 from distnb.client.session.bases import Promised
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, default_layout
-from distnb.geometry.views import Placed, View, follow
+from distnb.geometry.views import Placed, follow
 from distnb.ops import table
 
-__all__ = ["DEEPEST", "Promise", "promised", "reduced", "told", "view_of"]
+__all__ = ["DEEPEST", "Promise", "promised", "reduced", "told"]
 
 #: Promises that build on each other, at most.
 DEEPEST = 16
@@ -54,13 +55,19 @@ class Promise:
     def layout(self) -> Layout:
         """Return it."""
         if self._found is None:
-            self._found = self._find(*self._args)
+            self._found = _one_of(self._find(*self._args))
             self._args, self.depth = (), 0
         return self._found
 
     def settled(self) -> Any:
         """Return itself, or the layout if it builds on too many others."""
         return self.layout() if self.depth > DEEPEST else self
+
+
+@lru_cache(maxsize=1024)
+def _one_of(layout: Layout) -> Layout:
+    """Return of equal layouts always the same one, so that to look which it is is enough."""
+    return layout
 
 
 def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layout | Promised | None:
@@ -70,8 +77,10 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
     """
     if not away:
         return None if fits(near.nbytes) else default_layout(near.shape, session.size)
+    shown: tuple[int, ...] = near.shape
     known: list[Any] = []
-    depth = 0
+    first: Any = None
+    depth, alike = 0, True
     for x in away:  # as :func:`told` does, but this is a third of what a small step takes
         if x._whole is None:
             promise, shape, view = x.promise, x._near.shape, None  # type: ignore[union-attr]
@@ -79,22 +88,24 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
             base = x._base
             promise, shape = base.promise or base.layout, base.shape
             view = None if x._near is base.near else x._key or x.dview
-        if type(promise) is Promise and promise.depth >= depth:
-            depth = promise.depth + 1
+        if type(promise) is Promise:
+            if promise._found is not None:
+                promise = promise._found
+            elif promise.depth >= depth:
+                depth = promise.depth + 1
+        if first is None:
+            first = promise
+        alike = alike and view is None and promise is first
         known.append((promise, shape, view))
-    size = session.size
-    promise, shape, view = known[0]
-    if view is None and shape == near.shape and (len(known) == 1 or _alike(known)):
-        if type(promise) is not Promise:
-            return _followed(promise, shape, size)
-        if promise._find is _found:  # such a layout gives itself again
-            return promise
-    made = Promise(depth, _found, (known, near.shape, size))
+    if alike and known[0][1] == shown:
+        if type(first) is not Promise:
+            return _followed(first, shown, session.size)
+        if first._find is _found:  # such a layout gives itself again
+            return first
+    made: Promise = nd.bare(Promise)
+    made._find, made._found, made.depth = _found, None, depth
+    made._args = (known, shown, session.size)
     return made if depth <= DEEPEST else made.layout()
-
-
-def _alike(known: Sequence[tuple[Any, Ints, Any]]) -> bool:
-    return all(k[0] is known[0][0] for k in known)
 
 
 def told(x: Array) -> tuple[Any, Ints, Any]:
@@ -142,13 +153,6 @@ def _of_reduced(
         copy = follow(placed, size)[0]
         found, _ = table.reduction_layout(Placed.whole(view.shape, copy), axes, size)
     return found
-
-
-def view_of(seen: Any, shape: Ints) -> View:
-    """Return the view that :func:`_told` told of."""
-    if seen is None:
-        return View.whole(shape)
-    return seen if isinstance(seen, View) else view_by(*seen)
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,8 @@ import numpy as np
 from distnb.client.batching.recorder import Recorder
 from distnb.client.handle.array import Array, hosted, is_whole
 from distnb.client.handle.fields import is_away, near_of
-from distnb.client.reach.promised_layouts import DEEPEST, Promise, told, view_of
+from distnb.client.handle.indexing import view_of
+from distnb.client.reach.promised_layouts import DEEPEST, Promise, told
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.transport.contract import Buffers, Transport

@@ -13,7 +13,9 @@ import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array
 from distnb.client.handle.fields import fresh, is_away, near_of
+from distnb.client.handle.host_arrays import watched
 from distnb.client.reach.admission import is_mine
+from distnb.client.reach.engines_order import of_all
 from distnb.client.reach.promised_layouts import reduced
 from distnb.client.reach.small_steps import done
 from distnb.geometry.layout import Ints, Layout
@@ -34,8 +36,10 @@ def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
     if near is None or not near.ndim or not near.size:
         return None
     home = not is_away(x)
-    if not home and not (is_mine(x.session, near.nbytes) and _same_order(op, x, near)):
+    if not home and not is_mine(x.session, nd.nbytes(near)):
         return None
+    if not home and not _same_order(op, x, near):
+        return None if keepdims else _in_engines_order(op, x, near, axis)
     if keepdims:
         if row.ufunc is None or not home:
             return None
@@ -60,15 +64,40 @@ def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
     """Tell whether engines combine elements as NumPy does: one of them, those of a part of it."""
     if op not in ORDERED or near.dtype.kind not in "fc":
         return True
-    base = x.dbase
+    if x._whole is None or not nd.in_c(near):
+        return False
+    base = x._base
     whole: Any = base.near
-    if near.size == whole.size or not nd.in_c(near):
+    if near.size == whole.size:
         return False
     starts = _starts(base.layout, base.shape, base.session.size)
     if not starts:
         return False
     at = (nd.address(near) - nd.address(whole)) // near.itemsize
     return at + near.size <= starts[bisect_right(starts, at)]
+
+
+def _in_engines_order(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
+    """Reduce all elements of a whole array in reach; None if these are not what is reduced."""
+    if not _is_all(axis, near.ndim):
+        return None
+    promise: Any = x.promise
+    if x._whole is not None:
+        if near is not x._whole:
+            return None
+        promise = x._base.layout
+    layout = promise if type(promise) is Layout else promise.layout()
+    found = of_all(op, near.shape, layout, near.dtype, x.session.size)
+    if found is not None and found.plain:
+        return done(table.REDUCTIONS[op].ufunc.reduce, (near, None))  # type: ignore[union-attr]
+    return None if found is None else watched("reduce", found, near)
+
+
+def _is_all(axis: Axes, ndim: int) -> bool:
+    """Tell whether an axis as it is given stands for all of them."""
+    if type(axis) is int:
+        return ndim == 1 and -1 <= axis < 1
+    return axis is None or (type(axis) is tuple and axis == tuple(range(ndim)))
 
 
 @lru_cache(maxsize=256)

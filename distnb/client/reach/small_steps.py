@@ -7,7 +7,6 @@ then does it, or says what is wrong with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from itertools import zip_longest
 from math import prod
 from typing import Any
@@ -30,16 +29,19 @@ from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
+from distnb.ops import table
 from distnb.ops.fast import FAST
 from distnb.ops.scalars import NUMPYS, SCALARS
 
 __all__ = [
     "HALF",
     "QUICK",
-    "calls",
+    "accumulated",
     "done",
+    "indexed",
     "like",
     "made_of",
+    "of_call",
     "of_scalars",
     "picked",
     "product",
@@ -49,9 +51,7 @@ __all__ = [
     "quick_one",
     "quick_out",
     "quick_pair",
-    "reads",
     "store",
-    "stores",
     "turned",
     "with_units",
 ]
@@ -65,29 +65,33 @@ QUICK = 1 << 23
 #: Bytes of one operand, as the result takes as much: steps on arrays of a size are all done here,
 #: or none.
 HALF = QUICK >> 1
+#: What there is of one of NumPy's ufuncs: its own loops alone, or some of the processor's vectors.
+_ONE, _FAST = 1, 2
+#: NumPy's elementwise ufuncs with one result.
+_USUAL_UFUNCS = {
+    row.run: _FAST if row.name in FAST else _ONE
+    for row in table.ELEMENTWISE.values()
+    if isinstance(row.run, np.ufunc) and row.nout == 1 and getattr(np, row.name, None) is row.run
+}
+#: Views of which each is told of by the one before, at most.
+_NESTED = 4
 #: What no array has.
 _OBJECTS = np.dtype(object)
 #: Types of an index of integers, slices, None and '...': NumPy's integers, too.
 _PLAIN = BASIC | {kind for kind in NUMPYS if issubclass(kind, np.integer)}
-#: What is stored without anything to tell of: letter of a dtype -> types of scalars. (A letter, for
-#: to look up a dtype takes as long as to store.)
-_FITTING = {
-    "d": frozenset((float, np.float64, bool, np.bool_)),
-    "l": frozenset((np.dtype("l").type, bool, np.bool_)),
-    "?": frozenset((bool, np.bool_)),
-}
 
 
-def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
+def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = False) -> Any:
     """Do an elementwise operation on scalars, and small arrays in reach; None if it is another one.
 
     NumPy finds out dtype and shape, and what is a scalar. The layout is found when somebody asks.
+    ``seen`` says that only compiled functions are between the user's line and this one.
     """
     taken = _taken(inputs)
     if taken is None:
         return None
     session, args, away = taken
-    found = done(run, args)
+    found = done(run, args, seen)
     if type(found) is not np.ndarray:
         return found
     if found.dtype is _OBJECTS:
@@ -96,7 +100,12 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
 
 
 def quick_pair(
-    ufunc: np.ufunc, run: Callable[[Any, Any], Any], x: Array, y: Any, swap: bool = False
+    ufunc: np.ufunc,
+    run: Callable[[Any, Any], Any],
+    x: Array,
+    y: Any,
+    swap: bool = False,
+    seen: bool = True,
 ) -> Any:
     """Do an operation on two arrays of a shape, or one and a scalar, as :func:`quick` does.
 
@@ -121,8 +130,9 @@ def quick_pair(
         return None
     if nd.nbytes(near) > HALF or (away and config.place == "engines"):
         return None
+    one, two = (other, near) if swap else (near, other)
     try:
-        found = in_context().run(run, other, near) if swap else in_context().run(run, near, other)
+        found = run(one, two) if seen and nd.COMPILED else in_context().run(run, one, two)
     except BaseException as error:
         return left(error)
     if FLAGS:
@@ -135,7 +145,7 @@ def quick_pair(
     return fresh(session, found, None if home else promised(session, away, found))
 
 
-def quick_one(run: Callable[[Any], Any], x: Array) -> Any:
+def quick_one(run: Callable[[Any], Any], x: Array, seen: bool = True) -> Any:
     """Do an operation on one array, as :func:`quick` does."""
     near = near_of(x)
     if near is None or nd.nbytes(near) > HALF:
@@ -143,7 +153,7 @@ def quick_one(run: Callable[[Any], Any], x: Array) -> Any:
     away = is_away(x)
     if away and config.place == "engines":
         return None
-    found = done(run, (near,))
+    found = done(run, (near,), seen)
     if type(found) is not np.ndarray:
         return found
     return fresh(x.session, found, promised(x.session, (x,) if away else (), found))
@@ -204,6 +214,34 @@ def of_scalars(run: Callable[..., Any], inputs: Sequence[object]) -> Any:
     return done(run, inputs)
 
 
+def of_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], seen: bool = False) -> Any:
+    """Do what a ufunc does of inputs alone, as :func:`quick`."""
+    usual = _USUAL_UFUNCS.get(ufunc)
+    if usual is None:  # somebody else's
+        return quick(ufunc, inputs, seen)
+    if usual == _FAST and config.math != "numpy":
+        return None
+    if len(inputs) == 1 and type(inputs[0]) is Array.made:
+        return quick_one(ufunc, inputs[0], seen)
+    found = None
+    if len(inputs) == 2 and type(inputs[0]) is Array.made:
+        found = quick_pair(ufunc, ufunc, inputs[0], inputs[1], False, seen)
+    elif len(inputs) == 2 and type(inputs[1]) is Array.made:
+        found = quick_pair(ufunc, ufunc, inputs[1], inputs[0], True, seen)
+    return quick(ufunc, inputs, seen) if found is None else found
+
+
+def of_call(ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Do what a call of a ufunc does, or of what stands for it, as :func:`quick`."""
+    if len(inputs) != ufunc.nin:
+        return None
+    if options:
+        out = len(options) == 1 and "out" in options
+        return quick_out(ufunc, inputs, options["out"]) if out else None
+    found = of_scalars(ufunc, inputs) if type(inputs[0]) in SCALARS else None
+    return of_ufunc(ufunc, inputs) if found is None else found
+
+
 def quick_out(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLike) -> Any:
     """Do an elementwise operation into an array, as :func:`quick`; None if it is another one."""
     taken = _taken((*inputs, out)) if isinstance(out, Array) else None
@@ -230,13 +268,29 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
         return False
     if out._whole is not None:
         out._base.kept = None
-    return done(run, (near, given, near)) is not None
-
-
-def done(run: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Return what NumPy makes of small operands, in C order or a scalar; None if it raises."""
     try:
-        found = in_context().run(run, *args)
+        if nd.COMPILED:
+            run(near, given, near)
+        else:
+            in_context().run(run, near, given, near)
+    except BaseException as error:
+        FLAGS.clear()
+        # What else there is, and what the user's own function raises, comes when all was written.
+        if not isinstance(error, TypeError | ValueError) or np.geterrcall() is not None:
+            raise
+        return False
+    if FLAGS:
+        tell(run.__name__)
+    return True
+
+
+def done(run: Callable[..., Any], args: Sequence[Any], seen: bool = False) -> Any:
+    """Return what NumPy makes of small operands, in C order or a scalar; None if it raises.
+
+    ``seen`` is as in :func:`quick`, and that it does not matter if it is done twice.
+    """
+    try:
+        found = run(*args) if seen and nd.COMPILED else in_context().run(run, *args)
     except BaseException as error:
         return left(error)
     if FLAGS:
@@ -246,7 +300,7 @@ def done(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     return found
 
 
-def product(x: Array, y: Array) -> Any:
+def product(x: Array, y: Array, seen: bool = False) -> Any:
     """Multiply small matrices and vectors in reach; return None if they are something else."""
     session, one, other = x.session, near_of(x), near_of(y)
     if one is None or other is None:
@@ -260,7 +314,7 @@ def product(x: Array, y: Array) -> Any:
         return None
     if config.place == "engines" and (is_away(x) or is_away(y)):
         return None
-    found = done(np.matmul, (one, other))
+    found = done(np.matmul, (one, other), seen)
     if type(found) is not np.ndarray:
         return found
     return fresh(session, found, promised(session, (), found))
@@ -296,24 +350,6 @@ def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
     return fresh(x.session, found, None)
 
 
-def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Do what NumPy hands on of a ufunc, as :func:`quick`; None if it is another operation."""
-    if ufunc is np.matmul:
-        ours = not options and type(inputs[0]) is type(inputs[1]) is Array.made
-        return product(*inputs) if ours else None
-    if method == "accumulate":
-        return accumulated(ufunc, inputs[0], options)
-    if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
-        return None
-    if config.math != "numpy" and ufunc.__name__ in FAST:
-        return None
-    if not options:
-        return quick(ufunc, inputs)
-    if len(options) == 1 and "out" in options:
-        return quick_out(ufunc, inputs, options["out"][0])
-    return None
-
-
 def indexed(x: Array, key: Subscript) -> Any:
     """Return what NumPy makes of an index in reach: an element or a view; None if it is no such."""
     near = near_of(x)
@@ -325,7 +361,19 @@ def indexed(x: Array, key: Subscript) -> Any:
         return None  # the long way says what is wrong
     if type(taken) is not np.ndarray:
         return taken
-    return viewed(x, taken, x._base or x.dbase, (x._view or x.dview, key))
+    return viewed(x, taken, x._base or x.dbase, (_seen(x), key))
+
+
+def _seen(x: Array) -> Any:
+    """Return what :func:`view_of` finds the view of an array in reach by, without finding it."""
+    if x._view is not None:
+        return x._view
+    key, depth = x._key, 0
+    parent: Any = key
+    while type(parent) is tuple:
+        parent = parent[0]
+        depth += 1
+    return key if depth < _NESTED else x.dview
 
 
 def _is_plain(key: Subscript) -> bool:
@@ -380,7 +428,7 @@ def with_units(x: Array, shown: np.ndarray) -> Any:
             i += 1
     if i < len(lengths):
         return None
-    return viewed(x, shown, x._base or x.dbase, (x._view or x.dview, tuple(key)))
+    return viewed(x, shown, x._base or x.dbase, (_seen(x), tuple(key)))
 
 
 def turned(x: Array, axes: Ints) -> Any:
@@ -388,7 +436,7 @@ def turned(x: Array, axes: Ints) -> Any:
     near = near_of(x)
     if near is None:
         return None
-    key = (x._view or x.dview, Turn(axes))
+    key = (_seen(x), Turn(axes))
     return viewed(x, near.transpose(axes), x._base or x.dbase, key)
 
 
@@ -404,30 +452,25 @@ def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
 
 def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     """Do ``x[key] = value`` in reach, if it is small and simple; tell whether it was done."""
-    near = near_of(x)
-    given: Any = value
-    if near is None or not (type(key) is int or _is_plain(key)):
-        return False
-    if x.single and not near.ndim:  # which is as good as a scalar, and so never written
-        return False
-    if isinstance(given, Fields):
-        given = near_of(given) if given.session is x.session else None
-        if given is None or nd.nbytes(given) > QUICK:
+    near, given = near_of(x), _given(x, value)
+    if near is None or given is None or (x.single and not near.ndim):
+        return False  # a single one is as good as a scalar, and so never written
+    index: Any = key
+    if type(index) is Array.made:
+        index = _index(x, near, index)
+        if index is None:
             return False
-        plain = given.dtype is near.dtype
-    elif type(value) in SCALARS:
-        plain = type(value) in _FITTING.get(near.dtype.char, ())
-    else:
+    elif not (type(key) is int or _is_plain(key)):
         return False
     if x._whole is not None:
         x._base.kept = None
     try:
-        if nd.nbytes(near) > QUICK and type(key) is not int and near[key].nbytes > QUICK:
+        if nd.nbytes(near) > QUICK and type(key) is not int and near[index].nbytes > QUICK:
             return False
-        if plain:
-            near[key] = given
+        if nd.COMPILED:  # who comes to do it once more, as it raised, stores the same
+            near[index] = given
             return True
-        in_context().run(near.__setitem__, key, given)
+        in_context().run(near.__setitem__, index, given)
     except BaseException as error:
         left(error)
         return False
@@ -436,48 +479,29 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     return True
 
 
+def _given(x: Array, value: Any) -> Any:
+    """Return what NumPy gets for a value to store, None if it is not so small."""
+    if isinstance(value, Fields):
+        given = near_of(value) if value.session is x.session else None
+        return None if given is None or nd.nbytes(given) > QUICK else given
+    return value if type(value) in SCALARS else None
+
+
+def _index(x: Array, near: np.ndarray, key: Array) -> Any:
+    """Return what NumPy gets for an array that is an index, None if the step is not so small."""
+    index = near_of(key)
+    if index is None or key.session is not x.session or not index.ndim:
+        return None
+    if nd.nbytes(near) > HALF or nd.nbytes(index) > HALF:
+        return None
+    away = is_away(x) or is_away(key)
+    return None if away and config.place == "engines" else index
+
+
 def _is_small(args: Sequence[Any]) -> bool:
     """Tell whether a result is small of operands of several shapes."""
     shapes = [a.shape[::-1] for a in args if type(a) is np.ndarray]
     return 16 * prod(map(max, zip_longest(*shapes, fillvalue=1))) <= QUICK
-
-
-# -- methods, which try the short way first ------------------------------------------------------
-
-
-def reads(long: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return the method that reads ``x[key]``; ``long`` does what is not in reach."""
-
-    @wraps(long)
-    def method(self: Array, key: Subscript) -> Any:
-        taken = indexed(self, key)
-        return long(self, key) if taken is None else taken
-
-    return method
-
-
-def stores(long: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], None]:
-    """Return the method that stores ``x[key] = value``; ``long`` does what is not in reach."""
-
-    @wraps(long)
-    def method(self: Array, key: Subscript, value: ArrayLike) -> None:
-        if not store(self, key, value):
-            long(self, key, value)
-
-    return method
-
-
-def calls(long: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method that NumPy's ufuncs call; ``long`` does what is not in reach."""
-
-    @wraps(long)
-    def function(
-        self: Array, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: Any
-    ) -> Any:
-        found = called(ufunc, method, inputs, options)
-        return long(self, ufunc, method, *inputs, **options) if found is None else found
-
-    return function
 
 
 def made_of(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.fields import Fields
-from distnb.client.reach.small_steps import quick, quick_into, quick_one, quick_pair
+from distnb.client.reach.small_steps import quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
 from distnb.client.record.operations import done, elementwise, simple
@@ -80,7 +80,7 @@ def power_arithmetic() -> Arithmetic:
         ufunc = _shorter(self, other)
         if ufunc is None:
             return power.forward(self, other)
-        found = quick(ufunc, (self,))
+        found = quick_one(ufunc, self)
         return elementwise(ufunc.__name__, self) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from distnb.client.handle.array import Array, as_result, create, hosted, is_whol
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import as_in_c, some_axes
 from distnb.client.reach.admission import admitted
+from distnb.client.reach.engines_order import EnginesOrder
 from distnb.client.reach.small_reductions import ORDERED, quick_reduction
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.eager import Out, delivered
@@ -22,13 +22,12 @@ from distnb.client.record.operations import assign, elementwise, outputs
 from distnb.client.record.ufunc_options import as_mask
 from distnb.client.session.bases import Base
 from distnb.client.session.current import need
-from distnb.client.transport.contract import ENTRY
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, in_notebook
 from distnb.geometry.views import Placed, View
 from distnb.ops import table
 from distnb.plans.transfer import plan_reduce
-from distnb.wire.protocol import Create, Operand, Reduce
+from distnb.wire.protocol import Create, Reduce
 
 __all__ = ["reduce", "reduce_options"]
 
@@ -195,7 +194,8 @@ def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:
     good = good and x.size > 0
     apart = None
     if good and op in ORDERED and result.kind in "fc" and not _in_one_piece(x, axes):
-        apart = _Apart(op, x, axes, result, layout)
+        there = Placed(x.dbase.shape, x.dbase.layout, x.dview)
+        apart = EnginesOrder(op, there, axes, result, x.session.size)
         good = x.dbase.layout.in_order(x.dbase.shape)
     return _Known(ufunc if good else None, axes, result, layout, x.nbytes, apart)
 
@@ -206,39 +206,6 @@ def _in_one_piece(x: Array, axes: Ints) -> bool:
     pieces = [plan[1] for plan in plans if plan is not None and plan[1]]
     forward = all(step > 0 for _, _, step in x.dview.dims)
     return not is_whole(x) and len(pieces) == 1 and len(pieces[0]) == 1 and forward
-
-
-class _Apart:
-    """A reduction of arrays of one spec, in the order in which engines do it."""
-
-    def __init__(self, op: str, x: Array, axes: Ints, dtype: np.dtype, layout: Layout) -> None:
-        command = Reduce(op, 0, Operand(0, x.dview), axes, dtype.str, 0)
-        size = x.session.size
-        self._run = importlib.import_module(ENTRY).OneProcess(command, x.placed, size).run
-        self._shape, self._dtype = table.reduced_shape(x.shape, axes, keepdims=False), dtype
-        there, made = x.dbase.shape, Placed.whole(self._shape, layout)
-        self._blocks = [_part(Placed.whole(there, x.dbase.layout), r) for r in range(size)]
-        self._outs = [_part(made, r) for r in range(size)]
-
-    def __call__(self, near: np.ndarray) -> np.ndarray:
-        """Return the result, of the elements of all of the base."""
-        found = np.empty(self._shape, self._dtype)
-        near = near if near.flags.c_contiguous else near.copy()  # such as the real parts of another
-        blocks = [_cut(near, part) for part in self._blocks]
-        self._run(blocks, [_cut(found, part) for part in self._outs])
-        return found
-
-
-def _part(placed: Placed, rank: int) -> tuple[Any, ...] | None:
-    """Return the index of what a rank has of an array whose parts are intervals; None: nothing."""
-    owned = placed.owned(rank)
-    if owned is None or not all(owned):
-        return None
-    return (*[slice(s[0].start, s[0].start + s[0].block) for s in owned], ...)
-
-
-def _cut(whole: np.ndarray, part: tuple[Any, ...] | None) -> np.ndarray:
-    return np.empty((0,) * (whole.ndim or 1), whole.dtype) if part is None else whole[part]
 
 
 def _shown(found: Array, axes: Ints, keepdims: bool, op: str, out: Array | None) -> Any:

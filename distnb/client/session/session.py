@@ -29,6 +29,7 @@ from distnb.client.session.shared_memory import SharedMemory
 from distnb.client.session.sharing import Sharing
 from distnb.client.session.windows import Measuring, Reading, Window, read_notebook
 from distnb.client.transport.contract import AnyTransport, share_of_node
+from distnb.common.closable import Closable
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import deferred_interrupts
 from distnb.common.shared_segments import SharedSegment
@@ -75,7 +76,7 @@ class Owner(Protocol):
         """Stop them."""
 
 
-class Session:
+class Session(Closable):
     """A session on the engines behind a transport.
 
     Sessions are made by :func:`distnb.start`, :func:`distnb.connect`, :func:`distnb.spmd` and
@@ -111,9 +112,8 @@ class Session:
         owner: Owner | None = None,
         segment: SharedSegment | None = None,
     ) -> None:
-        self.transport, self.size = transport, transport.size
-        self.closed = False
-        self._owner = owner
+        super().__init__()
+        self.transport, self.size, self._owner = transport, transport.size, owner
         #: What it was asked for with, and how often: who is given it again is one more user.
         self.origin: tuple[Any, ...] = ()
         self.users = 1

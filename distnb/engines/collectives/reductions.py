@@ -20,6 +20,7 @@ import numpy as np
 from distnb.engines.fusion.compiled_rows import best_of_rows
 from distnb.engines.fusion.reduction_blocks import (
     Combiner,
+    ReductionBlocks,
     Scratch,
     options,
     reduction_blocks,
@@ -161,22 +162,43 @@ class OneProcess:
         works = [Work(command, plan(placed, command.axes, r), False) for r in range(size)]
         self._parts = [_Values(work, Scratch()) for work in works]
 
+        self._first = next(
+            (r for r, work in enumerate(works) if work.plan.up and work.plan.up.parent is None), 0
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether NumPy would combine all elements in the same order: one rank has one block."""
+        work = self._parts[self._first].work
+        shape = work.plan.view_shape
+        how = reduction_blocks(shape, work.command.axes) if work.plan.whole else None
+        return work.plan.alone and how is not None and how.one
+
+    def number(self, blocks: Sequence[np.ndarray]) -> Any:
+        """Reduce all elements of the ranks' blocks to NumPy's scalar, as :meth:`run` does."""
+        return self._number(self._first, blocks)[()]
+
+    def _number(self, rank: int, blocks: Sequence[np.ndarray]) -> Any:
+        part = self._parts[rank]
+        partial, tree = part.number(blocks[rank]), part.work.plan.up
+        for child in tree.children if tree is not None else ():
+            part.combine(partial, self._number(child, blocks))
+        return partial
+
     def run(self, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         """Reduce the ranks' blocks; of a result that several have, only the first is written."""
         for rank, (part, out) in enumerate(zip(self._parts, outs, strict=True)):
             tree, member = part.work.plan.up, part.work.plan.member
             first = tree.parent is None if tree else part.work.plan.down is None
             if member and first and out.size:
-                out[...] = self._combined(rank, blocks, outs)
+                out[...] = self._combined(rank, blocks, out.shape)
 
-    def _combined(
-        self, rank: int, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]
-    ) -> np.ndarray:
+    def _combined(self, rank: int, blocks: Sequence[np.ndarray], shape: Ints) -> Any:
         """Return the partial result of a rank and of those below it in the tree."""
         part = self._parts[rank]
-        partial, tree = part.local(blocks[rank], outs[rank].shape), part.work.plan.up
+        partial, tree = part.local(blocks[rank], shape), part.work.plan.up
         for child in tree.children if tree is not None else ():
-            part.combine(partial, self._combined(child, blocks, outs))
+            part.combine(partial, self._combined(child, blocks, shape))
         return partial
 
 
@@ -197,9 +219,7 @@ class _Values:
         kept, pieces = self.work.plan.local
         if isinstance(block, Combiner):
             return block.result(kept)
-        how = (
-            reduction_blocks(block.shape, self.work.command.axes) if self.work.plan.whole else None
-        )
+        how = self._blocks(block)
         if how is None:
             return self._pieces(block, kept, pieces)
         if how.one and block.dtype == self.dtype:  # what a combiner would do of it, and no more
@@ -207,6 +227,26 @@ class _Values:
         combiner = Combiner(self.ufunc, self.dtype, how, self.scratch)
         combiner.all(block.reshape(how.shape))
         return combiner.result(kept)
+
+    def number(self, block: np.ndarray) -> np.ndarray:
+        """Reduce all elements that this rank holds, as :meth:`local` does."""
+        how = self._blocks(block) if block.dtype == self.dtype and self.work.plan.local else None
+        if how is None or how.first or how.last < len(how.shape):
+            return self.local(block, ())
+        # What a combiner would do of it, and no more.
+        reduce, flat, step = self.ufunc.reduce, block.reshape(-1), prod((how.step, *how.shape[1:]))
+        if flat.size <= step:
+            return np.asarray(reduce(flat, **self.options))
+        n, rest = divmod(flat.size, step)
+        partial = reduce(flat[: n * step].reshape(n, step), axis=1, **self.options)
+        if rest:
+            partial = np.append(partial, reduce(flat[n * step :], **self.options))
+        return np.asarray(reduce(partial, **self.options))
+
+    def _blocks(self, block: np.ndarray) -> ReductionBlocks | None:
+        """Return how a block is cut, if this rank reduces all of it."""
+        whole = self.work.plan.whole
+        return reduction_blocks(block.shape, self.work.command.axes) if whole else None
 
     def _pieces(self, block: np.ndarray, kept: Ints, pieces: tuple[ReducePiece, ...]) -> np.ndarray:
         """Reduce the pieces of a view, each in its place of the partial result."""

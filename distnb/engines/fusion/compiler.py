@@ -27,9 +27,16 @@ _TAKES = 120.0
 _LOOK = 0.1
 #: So often it is tried to load a loop.
 _TRIES = 3
+#: Numbers that a loop has made when it is time to have it compiled: it has taken about 0.2 s, and
+#: as long it takes to load Numba for the first loop; where that is done, a tenth of it.
+_PAYS, _PAYS_SOON = 1 << 28, 1 << 25
+#: Seconds after which Python's threads take turns while a loop is loaded: the engine goes on.
+_TURN = 1e-4
 #: The process that compiles: imports each file that it reads the name of, and says that it is done.
 _SERVER = """
-import importlib.util, pathlib, sys
+import gc, importlib.util, os, pathlib, sys
+gc.disable()  # which would look through all modules again and again
+os.nice(5)  # engines and the notebook come first
 for line in sys.stdin:
     path = pathlib.Path(line.strip())
     try:
@@ -61,6 +68,8 @@ class Compiler:
     def __init__(self, wait: bool = False) -> None:
         self.wait = wait
         self._ready: dict[str, Kernel | None] = {}
+        #: Whether Numba is loaded.
+        self._warm = False
         self._asked: set[str] = set()
         #: How often a loop could not be loaded; another thread may be importing what it imports.
         self._tries: dict[str, int] = {}
@@ -83,6 +92,10 @@ class Compiler:
             self._asked.add(source.name)
             self._ask(source)
         return None
+
+    def pays(self, numbers: int) -> bool:
+        """Tell whether a loop that has made so many numbers is worth to be compiled."""
+        return self.wait or numbers >= (_PAYS_SOON if self._warm else _PAYS)
 
     def settled(self, source: Source) -> bool:
         """Tell whether a loop that was asked for is there, or never will be."""
@@ -167,6 +180,8 @@ class Compiler:
                     return
 
     def _load(self, name: str, path: Path) -> None:
+        turn = sys.getswitchinterval()
+        sys.setswitchinterval(_TURN)
         try:
             spec = importlib.util.spec_from_file_location(path.stem, path)
             assert spec is not None
@@ -175,10 +190,13 @@ class Compiler:
             module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
             self._ready[name] = module.kernel
+            self._warm = True
         except Exception:  # a broken cache must not stop anyone
             self._tries[name] = self._tries.get(name, 0) + 1
             if self._tries[name] == _TRIES:
                 self._ready[name] = None
+        finally:
+            sys.setswitchinterval(turn)
 
     def close(self) -> None:
         """End the compiling process, and stop to wait for what it makes."""

@@ -202,8 +202,10 @@ class Program:
         self._hazards = hazards(signature)
         self._now = dict(self._kept)
         self._free: dict[np.dtype, list[int]] = {}
-        #: How often it ran on large pieces, and its calls in segments that can be compiled.
+        #: How often it ran on large pieces, how many numbers it has made there, and its calls in
+        #: segments that can be compiled.
         self.runs = 0
+        self.numbers = 0
         #: Whether elements are made of blocks, by their numbers.
         self.pulls = any(step.op == COMPRESS for step in signature.steps)
         self.parts: Any = None
@@ -337,7 +339,8 @@ class Program:
         if run.compiler is None or run.skipped or small or not all(map(_fits, job.scalars)):
             return self.calls, False
         self.runs += 1
-        if self.runs < _COMES_BACK:
+        self.numbers += prod(shape) * len(self.calls)
+        if self.runs < _COMES_BACK or not run.compiler.pays(self.numbers):
             return self.calls, False
         if self.parts is None:
             scalar_registers = range(self.first_scalar, self.first_buffer)

@@ -1,0 +1,90 @@
+"""Methods of arrays that try the short way first, without a function of Python's between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distnb.client.handle.arguments import Subscript
+from distnb.client.handle.array import Array
+from distnb.client.reach.small_steps import (
+    accumulated,
+    indexed,
+    of_ufunc,
+    product,
+    quick_out,
+    store,
+)
+from distnb.common.config import config
+from distnb.ops.fast import FAST
+
+__all__ = ["calls", "multiplies", "reads", "stores"]
+
+
+def reads(long: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return the method that reads ``x[key]``; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def method(self: Array, key: Subscript) -> Any:
+        taken = indexed(self, key)
+        return long(self, key) if taken is None else taken
+
+    return method
+
+
+def stores(long: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], None]:
+    """Return the method that stores ``x[key] = value``; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def method(self: Array, key: Subscript, value: ArrayLike) -> None:
+        if not store(self, key, value):
+            long(self, key, value)
+
+    return method
+
+
+def multiplies(long: Callable[[Any, ArrayLike], Any]) -> Callable[[Any, ArrayLike], Any]:
+    """Return the method of ``x @ y``; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def method(self: Array, other: ArrayLike) -> Any:
+        y: Any = other
+        found = product(self, y, True) if type(y) is Array.made else None
+        return long(self, other) if found is None else found
+
+    return method
+
+
+def calls(long: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method that NumPy's ufuncs call; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def function(
+        self: Array, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: Any
+    ) -> Any:
+        found = called(ufunc, method, inputs, options)
+        return long(self, ufunc, method, *inputs, **options) if found is None else found
+
+    return function
+
+
+def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Do what NumPy hands on of a ufunc, as :func:`quick`; None if it is another operation."""
+    if ufunc is np.matmul:
+        ours = not options and type(inputs[0]) is type(inputs[1]) is Array.made
+        return product(inputs[0], inputs[1], True) if ours else None
+    if method == "accumulate":
+        return accumulated(ufunc, inputs[0], options)
+    if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
+        return None
+    if not options:
+        return of_ufunc(ufunc, inputs, True)
+    if config.math != "numpy" and ufunc.__name__ in FAST:
+        return None
+    if len(options) == 1 and "out" in options:
+        return quick_out(ufunc, inputs, options["out"][0])
+    return None

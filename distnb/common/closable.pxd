@@ -1,0 +1,2 @@
+cdef class Closable:
+    cdef public bint closed
