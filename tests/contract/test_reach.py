@@ -346,6 +346,132 @@ def test_floating_point_warnings_name_the_line():
         np.sqrt(a)
 
 
+WARNING_STEPS = {
+    "x / y": lambda x, y: x / y,
+    "1.0 / y": lambda x, y: 1.0 / y,
+    "np.float64(1) / y": lambda x, y: np.float64(1) / y,
+    "np.divide": lambda x, y: np.divide(x, y),
+    "dnb.log": lambda x, y: dnb.log(y),
+    "y ** -1": lambda x, y: y**-1,
+    "@": lambda x, y: (x + 1e308) @ (x + 1e308),
+    "sum": lambda x, y: (x + 1e308).sum(),
+    "stored": lambda x, y: x.astype(np.int32).__setitem__(slice(None), x / 1e-30),
+    "dot": lambda x, y: np.dot(x + 1e308, x + 1e308),
+}
+
+
+@pytest.mark.parametrize("name", WARNING_STEPS)
+@pytest.mark.parametrize("dist", [None, "block"])
+def test_warnings_are_those_of_numpy_at_the_users_line(name, dist):
+    step, told = WARNING_STEPS[name], []
+    for make in (np.array, functools.partial(dnb.array, dist=dist)):
+        x, y = make([1.0, 2.0, 3.0, 4.0]), make([0.0, 1.0, 0.0, 1.0])
+        float(x[0] + y[0])
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            step(x, y)
+        told.append([(w.category, str(w.message), w.filename, w.lineno) for w in found])
+        for how in ({"divide": "raise", "over": "raise", "invalid": "raise"}, {"all": "ignore"}):
+            with np.errstate(**how):
+                try:
+                    told[-1].append(step(x, y) is None)
+                except FloatingPointError as error:
+                    told[-1].append(str(error))
+    assert told[0] == told[1]
+
+
+def test_what_was_written_when_an_error_came_is_written_once():
+    def refuse(kind, flag):
+        raise ValueError(kind)
+
+    found = []
+    for make in (np.array, dnb.array):
+        for error, how in (
+            (FloatingPointError, {"over": "raise"}),
+            (ValueError, {"over": "call", "call": refuse}),
+        ):
+            x, y = make([1.0, 1e308]), make([2.0, 1e308])
+            with np.errstate(**how), pytest.raises(error):
+                x += y
+            found.append(x.tolist())
+        x = make([1.0, 1e308])
+        with warnings.catch_warnings(), pytest.raises(RuntimeWarning):
+            warnings.simplefilter("error")
+            x *= 3.0
+        found.append(x.tolist())
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
+
+
+@pytest.mark.parametrize("dist", [None, "block"])
+def test_views_of_views_of_views(dist):
+    data = np.arange(4.0 * 5 * 6).reshape(4, 5, 6)
+    x = dnb.array(data, dist=dist)
+    float(x[0, 0, 0])
+    steps = [
+        lambda a: a[1:],
+        lambda a: a.T,
+        lambda a: a[::-1, None],
+        lambda a: a[..., 1:],
+        lambda a: a[2:, 0],
+        lambda a: a.transpose(1, 0, 2),
+        lambda a: a[::2],
+        lambda a: a[0, :, 1],
+    ]
+    ours, theirs = [x], [data]
+    for n, step in enumerate(steps):
+        ours.append(step(ours[-1]))
+        theirs.append(step(theirs[-1]))
+        ours[-1][...] = n
+        theirs[-1][...] = n
+        assert ours[-1].base is x
+    with setting(place="engines"):  # which takes the views as they were told of
+        for mine, its in zip(ours, theirs, strict=True):
+            same(mine + 0, its)
+    for mine, its in zip(ours, theirs, strict=True):
+        same(mine, its)
+
+
+BLOCKS = [(1,), (200,), (4097,), (12289,), (200, 200), (7, 600), (65, 65, 65), (4097, 3)]
+
+
+@pytest.mark.parametrize("op", ["sum", "prod"])
+@pytest.mark.parametrize("shape", BLOCKS)
+def test_all_elements_are_combined_in_the_order_of_engines(shape, op):
+    rng = np.random.default_rng(len(shape))
+    for dtype in "efdFD":
+        data = 1 + 0.01 * rng.standard_normal(shape)
+        data = (data + 0.01j * rng.standard_normal(shape) if dtype in "FD" else data).astype(dtype)
+        found = []
+        for place in ("engines", "auto"):
+            with setting(place=place):
+                x = dnb.array(data, dist="block")
+                abs(x[(0,) * x.ndim]).item()
+                whole = (x, x * 1)
+                every = tuple(range(x.ndim))
+                found += [getattr(y, op)(axis=a) for y in whole for a in (None, every)]
+                found.append(np.mean(whole[1]) if op == "sum" else found[0])
+        assert len({np.asarray(f).tobytes() for f in found[:4] + found[5:9]}) == 1
+        assert np.asarray(found[4]).tobytes() == np.asarray(found[9]).tobytes()
+
+
+def test_masks_and_indices_store_as_numpys():
+    for dist in (None, "block"):
+        for value in (2.5, np.float32(7), True, 3, np.arange(3.0)):
+            data = np.arange(10.0)
+            x = dnb.array(data, dist=dist)
+            float(x[0])
+            mask, at = data % 4 == 1, np.array([8, 2, 8])
+            x[dnb.array(mask, dist=dist)] = value if np.ndim(value) == 0 else dnb.array(value)
+            data[mask] = value
+            x[dnb.array(at)] = value if np.ndim(value) == 0 else dnb.array(value)
+            data[at] = value
+            same(x, data)
+        for bad, error in (([3, 99], IndexError), ([0.5], IndexError), ([True], IndexError)):
+            with pytest.raises(error):
+                x[dnb.array(bad)] = 1
+        same(x, data)
+
+
 def test_without_a_segment(session, monkeypatch):
     """Where the system gives none, or engines are elsewhere, all works as it did."""
     monkeypatch.setattr(shared_memory, "new_segment", lambda more: None)
