@@ -80,7 +80,7 @@ ORDER: dict[str, str] = {
         arguments indexing fields array host_arrays conversion copies spilling
     """,
     "distnb.client.reach": """
-        promised_layouts rehearsal admission small_steps methods engines_order small_reductions
+        promised_layouts rehearsal admission small_steps engines_order small_reductions methods
         aliasing whole_functions decorators
     """,
     "distnb.client.record": """

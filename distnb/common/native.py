@@ -24,8 +24,8 @@ MODULES = {
     "client/reach": (
         "promised_layouts",
         "small_steps",
-        "methods",
         "small_reductions",
+        "methods",
         "rehearsal",
         "whole_functions",
     ),

@@ -421,7 +421,7 @@ class DistArray(Array):
         if len(self.shape) == 1:
             return elements(self)
         if self._near is not None or self.dbase.near is not None:
-            return (self[i] for i in range(self.shape[0]))
+            return map(self.__getitem__, range(self.shape[0]))
         return (self.alias(self.dview.fix(0, i)) for i in range(self.shape[0]))
 
     # -- views -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from distnb.client.handle.host_arrays import FLAGS, watched
 from distnb.client.handle.indexing import no_bool, one_axis, some_axes
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.small_reductions import accumulated
 from distnb.client.reach.small_steps import QUICK, made_of
 from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
@@ -131,6 +132,12 @@ def _running(
     out: Array | None,
 ) -> Array:
     """Accumulate along an axis; by default all elements in C order."""
+    if dtype is None and out is None and isinstance(a, Array):
+        every = a.ndim == 1 and axis is None
+        if every or type(axis) is int:
+            found = accumulated(ufunc, a, {"axis": 0 if every else axis})
+            if found is not None:
+                return found
     x = asarray(a)
     x = ravel(x) if axis is None or not x.ndim else x
     d = 0 if axis is None else one_axis(no_bool(axis), x.ndim)

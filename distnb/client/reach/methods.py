@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array
+from distnb.client.reach.small_reductions import accumulated
 from distnb.client.reach.small_steps import (
-    accumulated,
     indexed,
     of_ufunc,
     product,

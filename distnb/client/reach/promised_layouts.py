@@ -25,7 +25,7 @@ from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed, follow
 from distnb.ops import table
 
-__all__ = ["DEEPEST", "Promise", "promised", "reduced", "told"]
+__all__ = ["DEEPEST", "Promise", "promised", "reduced", "scanned", "told"]
 
 #: Promises that build on each other, at most.
 DEEPEST = 16
@@ -139,6 +139,21 @@ def reduced(x: Array, axis: Axes) -> Layout | Promised | None:
     depth = promise.depth + 1 if type(promise) is Promise else 0
     made = Promise(depth, _of_reduced, (promise, shape, view, axis, x.session.size))
     return made.settled()
+
+
+def scanned(x: Array, axis: int) -> Layout | Promised | None:
+    """Return the layout of running results along an axis, as :func:`reduced`."""
+    if x.at_home:
+        return None
+    promise, shape, view = told(x)
+    depth = promise.depth + 1 if type(promise) is Promise else 0
+    made = Promise(depth, _of_scanned, (promise, shape, view, axis, x.session.size))
+    return made.settled()
+
+
+def _of_scanned(promise: Layout | Promised, shape: Ints, seen: Any, axis: int, size: int) -> Layout:
+    layout = promise if isinstance(promise, Layout) else promise.layout()
+    return table.sorted_layout(Placed(shape, layout, view_of(seen, shape)), axis, size)
 
 
 def _of_reduced(

@@ -3,3 +3,4 @@ from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of
 from distnb.client.reach.small_steps cimport done
 
 cdef bint _same_order(str op, Fields x, object near)
+cpdef accumulated(object ufunc, object x, dict options)

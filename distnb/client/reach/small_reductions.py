@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Axes
@@ -16,16 +17,19 @@ from distnb.client.handle.fields import fresh, is_away, near_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.reach.admission import is_mine
 from distnb.client.reach.engines_order import of_all
-from distnb.client.reach.promised_layouts import reduced
-from distnb.client.reach.small_steps import done
+from distnb.client.reach.promised_layouts import reduced, scanned
+from distnb.client.reach.small_steps import QUICK, done
+from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
 from distnb.ops.scalars import NUMPYS
 
-__all__ = ["ORDERED", "quick_mean", "quick_reduction"]
+__all__ = ["ORDERED", "accumulated", "quick_mean", "quick_reduction"]
 
 #: Reductions whose result depends on the order, if elements are rounded.
 ORDERED = frozenset(("sum", "prod"))
+#: What gives the same however elements are put together.
+_EXACT = frozenset((np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or))
 #: Dtypes in which sums of such elements are, and their means.
 _MEANT = "dD"
 
@@ -58,6 +62,30 @@ def quick_mean(x: Array, axis: Axes) -> Any:
         return None
     found = quick_reduction("sum", x, axis, False)
     return found / near.size if type(found) in NUMPYS else None
+
+
+def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
+    """Return the running results of a small array in reach; None if it is another operation."""
+    near = near_of(x) if isinstance(x, Array) else None
+    if near is None or not isinstance(x, Array) or nd.nbytes(near) > QUICK or not near.size:
+        return None
+    axis = options.get("axis", 0)
+    if len(options) > 1 or (options and type(options.get("axis")) is not int):
+        return None
+    if getattr(np, ufunc.__name__, None) is not ufunc:
+        return None
+    away = is_away(x)
+    if away and not (-near.ndim <= axis < near.ndim and is_mine(x.session, nd.nbytes(near))):
+        return None
+    layout: Any = scanned(x, axis % near.ndim) if away else None
+    if away and not (near.dtype.kind not in "fc" or ufunc in _EXACT):
+        layout = layout if isinstance(layout, Layout) else layout.layout()
+        if layout.parts(axis % near.ndim) > 1:  # each engine begins anew
+            return None
+    found = done(ufunc.accumulate, (near, axis))
+    if type(found) is not np.ndarray or not (away or nd.nbytes(found) <= config.cutoff):
+        return None
+    return fresh(x.session, found, layout)
 
 
 def _same_order(op: str, x: Array, near: np.ndarray) -> bool:

@@ -36,7 +36,6 @@ from distnb.ops.scalars import NUMPYS, SCALARS
 __all__ = [
     "HALF",
     "QUICK",
-    "accumulated",
     "done",
     "indexed",
     "like",
@@ -335,21 +334,6 @@ def quick_dot(x: Array, y: Array) -> Any:
     return done(np.dot, (one, other))
 
 
-def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
-    """Return the running results of a small array at home; None if it is another operation."""
-    near = near_of(x) if isinstance(x, Array) else None
-    if near is None or not isinstance(x, Array) or is_away(x) or nd.nbytes(near) > QUICK:
-        return None
-    if len(options) > 1 or (options and type(options.get("axis")) is not int):
-        return None
-    if getattr(np, ufunc.__name__, None) is not ufunc:
-        return None
-    found = done(ufunc.accumulate, (near, *options.values()))
-    if type(found) is not np.ndarray or nd.nbytes(found) > config.cutoff:
-        return None
-    return fresh(x.session, found, None)
-
-
 def indexed(x: Array, key: Subscript) -> Any:
     """Return what NumPy makes of an index in reach: an element or a view; None if it is no such."""
     near = near_of(x)
@@ -445,8 +429,10 @@ def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
     near = near_of(x)
     if near is None or nd.nbytes(near) > QUICK:
         return None
-    found = done(run, (near, *args))
     away = [x] if is_away(x) else []
+    if away and config.place == "engines":
+        return None
+    found = done(run, (near, *args))
     return None if found is None else fresh(x.session, found, promised(x.session, away, found))
 
 

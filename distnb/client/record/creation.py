@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, prod
 from typing import Any
 
@@ -14,6 +15,7 @@ from distnb.client.handle.conversion import Readable, array_of, from_host
 from distnb.client.handle.host_arrays import fits
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.aliasing import outline
+from distnb.client.reach.small_steps import like
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
@@ -554,8 +556,16 @@ def _like(
     shape: Shape | None,
     dist: Dist,
     how: tuple[Any, ...],
+    small: Callable[..., np.ndarray],
 ) -> Array:
-    """Make an array like another: its shape and dtype, and its elements where the other's are."""
+    """Make an array like another: its shape and dtype, and its elements where the other's are.
+
+    ``small`` is NumPy's function for those in reach.
+    """
+    if dtype is None and shape is None and dist is None and isinstance(prototype, Array):
+        found = like(prototype, small)
+        if found is not None:
+            return found
     if not isinstance(prototype, Array):
         prototype = np.asarray(prototype)
         extents = prototype.shape if shape is None else shape
@@ -619,7 +629,7 @@ def empty_like(
     """
     check_device(device)
     order_of(order)
-    return _like(prototype, dtype, shape, dist, ("empty",))
+    return _like(prototype, dtype, shape, dist, ("empty",), np.empty_like)
 
 
 @stands_for(np.zeros_like)
@@ -671,7 +681,7 @@ def zeros_like(
     """
     check_device(device)
     order_of(order)
-    return _like(prototype, dtype, shape, dist, ("fill", 0))
+    return _like(prototype, dtype, shape, dist, ("fill", 0), np.zeros_like)
 
 
 @stands_for(np.ones_like)
@@ -723,7 +733,7 @@ def ones_like(
     """
     check_device(device)
     order_of(order)
-    return _like(prototype, dtype, shape, dist, ("fill", 1))
+    return _like(prototype, dtype, shape, dist, ("fill", 1), np.ones_like)
 
 
 @stands_for(np.full_like, small="home")
@@ -777,7 +787,7 @@ def full_like(
     """
     check_device(device)
     order_of(order)
-    found = _like(prototype, dtype, shape, dist, ("empty",))
+    found = _like(prototype, dtype, shape, dist, ("empty",), np.empty_like)
     if not isinstance(fill_value, Array):  # NumPy casts its own numbers, and refuses Python's
         fill_value = np.full(np.shape(fill_value), fill_value, found.dtype)
     return _filled_from(found, fill_value)
