@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distnb as dnb
-from tests.contract.support import setting
+from tests.contract.support import numbered, same, setting
 
 #: ``x`` is real and 3 x 4, ``z`` is complex.
 LINES = """
@@ -358,3 +358,43 @@ def test_memory_of_arrays_in_reach_is_told():
         a = dnb.ones(40_000)
         text = repr(a.layout), repr(a.reshape(200, 200).layout), repr(a.view("i4").layout)
     assert not any(" -" in t.split("memory:")[-1] for t in text)
+
+
+@pytest.mark.parametrize("dist", [None, "block"])
+def test_very_many_looks_at_one_array(dist):
+    x = dnb.array(numbered((6, 4)), dist=dist)
+    data = numbered((6, 4))
+    looks = [x.reshape(4, 6) for _ in range(300)]
+    theirs = [data.reshape(4, 6) for _ in range(300)]
+    for n in (0, 150, 299):
+        looks[n][1] += n
+        theirs[n][1] += n
+    x[0] = data[0] = 7
+    same(looks[200], theirs[200])
+    same(x, data)
+    known = x.dbase.sharing or x.dbase.look.family.looks
+    assert len(known) >= 300
+    del looks[1:]
+    for _ in range(600):  # those that are gone are forgotten
+        x.reshape(3, 8)
+    known = x.dbase.sharing or x.dbase.look.family.looks
+    assert len(known) < 600
+    same(looks[0], theirs[0])
+
+
+def test_a_diagonal_that_was_made_writable_on_engines_stays_so():
+    data = numbered((5, 6))
+    with setting(cutoff=0, place="engines"):
+        x = dnb.array(data)
+        d = x.diagonal(1)
+        assert not d.flags.writeable
+        d.flags.writeable = True
+        d[0] = 70
+        x += 1
+    with setting(cutoff=0, place="auto"):
+        float(x[0, 0])  # which brings them in reach
+        d[:2] = [80, 90]
+    data[0, 1] = 70
+    data += 1
+    data[0, 1], data[1, 2] = 80, 90
+    same(x, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeAlias
 from weakref import ref
@@ -361,6 +362,9 @@ def _make_view(x: Array) -> View:
 
 def host_view(host: np.ndarray, view: View, writeable: bool) -> np.ndarray:
     """Return a view of a base's ndarray, which shares its memory."""
+    if writeable and not host.flags.writeable:  # as of a diagonal that the user made so
+        with suppress(ValueError):  # what NumPy says of other memory is said when it is written
+            host.flags.writeable = True
     if view.is_whole(host.shape):
         found = host if writeable else host.view()
     elif 0 in view.shape:

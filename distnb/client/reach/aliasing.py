@@ -20,7 +20,7 @@ from distnb.client.handle.array import Array, host_view, leave
 from distnb.client.handle.conversion import in_layout
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.rehearsal import part, promise
-from distnb.client.session.bases import Base
+from distnb.client.session.bases import MANY, Base
 from distnb.geometry.layout import Ints, in_notebook
 from distnb.geometry.views import View
 
@@ -185,8 +185,7 @@ def _relate(x: Array, way: Way, base: Base) -> None:
     x.session.looks = True
     base.look = Look(look.family, _followed(look.steps, x, way))
     _look(base).stale = base.near is not None
-    look.family.looks.append(ref(base))
-    look.family.settle()
+    look.family.join(base)
 
 
 def _followed(steps: Steps, x: Array, way: Way) -> Steps:
@@ -213,6 +212,15 @@ class Family:
         found = [(r, r()) for r in self.looks]
         self.looks = [r for r, base in found if base is not None]
         return [base for _, base in found if base is not None]
+
+    def join(self, base: Base) -> None:
+        """Take one in that has a look; of very many the others are not asked each time."""
+        self.looks.append(ref(base))
+        n = len(self.looks)
+        if n < MANY or n & (n - 1) == 0:
+            self.settle()
+        else:
+            _look(base).needs = self.root()
 
     def settle(self) -> None:
         """Let each keep the one that it needs, and no other, so that memory is not held twice.

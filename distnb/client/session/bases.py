@@ -14,7 +14,10 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
 from distnb.wire.protocol import Create
 
-__all__ = ["Base", "bases_of"]
+__all__ = ["MANY", "Base", "bases_of"]
+
+#: Bases of one memory from which those that are gone are looked for when there are twice as many.
+MANY = 64
 
 
 class Promised(Protocol):
@@ -228,7 +231,8 @@ class Base:
         if other.sharing is None:
             other.sharing = [ref(other)]
         self.sharing = other.sharing
-        if len(self.sharing) > 64:
+        n = len(self.sharing)
+        if n >= MANY and n & (n - 1) == 0:  # so that very many are not gone through each time
             self.sharing[:] = [r for r in self.sharing if r() is not None]
         self.sharing.append(ref(self))
 
