@@ -138,6 +138,14 @@ FUNCTIONS = {
     "array of rows": lambda x: dnb.array([x[0], x[1]]),
     "fft of a row": lambda x: np.fft.rfft(row(x) * 1.1),
     "short fft": lambda x: np.fft.ifft(row(x), 3, norm="ortho"),
+    "nanquantile": lambda x: np.nanquantile(np.where(x > 1, np.nan, x), 0.3, axis=0),
+    "quantile": lambda x: np.quantile(x, [0.2, 0.9], method="hazen"),
+    "nanmedian": lambda x: np.nanmedian(x, axis=-1),
+    "nanargmax": lambda x: np.nanargmax(x, axis=0),
+    "cross": lambda x: np.cross(
+        x[..., :3] if x.shape[-1] > 3 else x[:1, None] * [1, 2, 3], [0.5, 1, 2]
+    ),
+    "nanmin": lambda x: np.nanmin(np.where(x > 1, np.nan, x)),
     "running sums": lambda x: np.cumsum(x, axis=-1),
     "running sums of all": lambda x: np.cumsum(x),
     "running products": lambda x: (x * 1.5).cumprod(axis=0),

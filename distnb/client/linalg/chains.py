@@ -287,7 +287,7 @@ def _stacked(parts: Sequence[Array], axis: int) -> Array:
 # -- the names of numpy.linalg -------------------------------------------------------------------
 
 
-@stands_for(np.linalg.cross, small="home")
+@stands_for(np.linalg.cross, small="exact")
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Return the cross product of vectors of three numbers along an axis.
 

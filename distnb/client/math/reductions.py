@@ -607,7 +607,7 @@ def std(
     return elementwise("sqrt", found, out=out)
 
 
-@stands_for(np.ptp, small="sums")
+@stands_for(np.ptp, small="exact")
 def ptp(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, keepdims: bool | NoValue = False
 ) -> Array:

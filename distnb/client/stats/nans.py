@@ -167,7 +167,7 @@ def nanprod(
     return _reduced(np.nanprod, "prod", 1, a, axis, dtype, out, options)
 
 
-@stands_for(np.nanmin, small="sums")
+@stands_for(np.nanmin, small="exact")
 def nanmin(
     a: ArrayLike,
     axis: Axes = None,
@@ -211,7 +211,7 @@ def nanmin(
     return _reduced(np.nanmin, "fmin.reduce", None, a, axis, None, out, options)
 
 
-@stands_for(np.nanmax, small="sums")
+@stands_for(np.nanmax, small="exact")
 def nanmax(
     a: ArrayLike,
     axis: Axes = None,

@@ -230,7 +230,7 @@ def _shaped(found: Array, asked: Ints, axes: Ints, keep: bool) -> Array:
     return made
 
 
-@stands_for(np.quantile, small="home")
+@stands_for(np.quantile, small="exact")
 def quantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -288,7 +288,7 @@ def quantile(
     return _quantile("quantile", a, q, axis, out, method, keepdims, weights, False, False)
 
 
-@stands_for(np.percentile, small="home")
+@stands_for(np.percentile, small="exact")
 def percentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -338,7 +338,7 @@ def percentile(
     return _quantile("percentile", a, q, axis, out, method, keepdims, weights, True, False)
 
 
-@stands_for(np.nanquantile, small="home")
+@stands_for(np.nanquantile, small="exact")
 def nanquantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -389,7 +389,7 @@ def nanquantile(
     return _quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False, True)
 
 
-@stands_for(np.nanpercentile, small="home")
+@stands_for(np.nanpercentile, small="exact")
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -520,7 +520,7 @@ def median(
     return _median("median", a, axis, out, keepdims)
 
 
-@stands_for(np.nanmedian, small="home")
+@stands_for(np.nanmedian, small="exact")
 def nanmedian(
     a: ArrayLike,
     axis: Axes = None,
