@@ -13,6 +13,8 @@ from functools import lru_cache
 from math import gcd, prod
 from typing import NamedTuple
 
+import numpy as np
+
 from distnb.common.lazy import lazy
 from distnb.geometry.axes import (
     Axis,
@@ -37,7 +39,25 @@ from distnb.geometry.slices import (
     total,
 )
 
-__all__ = ["AxisMap", "Placed", "View", "follow", "follow_axis"]
+__all__ = ["AxisMap", "Placed", "View", "broadcast_shapes", "follow", "follow_axis"]
+
+#: Axes that ``numpy.broadcast_shapes`` knows at most; arrays have up to 64.
+_KNOWN = 32
+
+
+def broadcast_shapes(*shapes: Ints) -> Ints:
+    """Return the shape that arrays of some shapes have together; raises ValueError if none.
+
+    >>> broadcast_shapes((2, 1), (1,) * 40 + (3,))[-2:]
+    (2, 3)
+    """
+    most = max(map(len, shapes), default=0)
+    if most <= _KNOWN:
+        return np.broadcast_shapes(*shapes)
+    aligned = [(1,) * (most - len(shape)) + shape for shape in shapes]
+    cut = most - _KNOWN
+    first = broadcast_shapes(*(shape[:cut] for shape in aligned))
+    return first + broadcast_shapes(*(shape[cut:] for shape in aligned))
 
 
 class View(NamedTuple):

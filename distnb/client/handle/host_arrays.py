@@ -21,6 +21,7 @@ from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
+from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 
 __all__ = [
@@ -102,7 +103,7 @@ def _may_fit(ins: Sequence[Any], where: ArrayLike) -> bool:
     """Tell whether a result may be small, whatever its dtype."""
     shapes = [x.shape for x in (*ins, where) if isinstance(x, np.ndarray)]
     if shapes.count(shapes[0]) < len(shapes):
-        return fits(prod(np.broadcast_shapes(*shapes)))
+        return fits(prod(broadcast_shapes(*shapes)))
     return fits(prod(shapes[0]))
 
 

@@ -42,7 +42,7 @@ from distnb.client.record.reducing import reduce
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, replicated
-from distnb.geometry.views import View
+from distnb.geometry.views import View, broadcast_shapes
 
 __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
@@ -389,7 +389,7 @@ def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
 def _shape(a: Ints, b: Ints) -> Ints | None:
     """Return the shape of a product; None if stacks do not fit, which is explained elsewhere."""
     try:
-        stack = np.broadcast_shapes(a[:-2], b[:-2])
+        stack = broadcast_shapes(a[:-2], b[:-2])
     except ValueError:
         return None
     return (*stack, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
@@ -456,7 +456,7 @@ def _lying(x: Array, layout: Layout) -> Array:
 def _stacked(a: Array, b: Array) -> Array:
     """Multiply stacks of matrices; axes of the stack that are stretched are left out."""
     try:
-        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         _need("matmul", False, a, b)
     n = len(stack)

@@ -36,7 +36,7 @@ from distnb.client.record.gather_scatter import (
 from distnb.client.record.operations import assign
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
-from distnb.geometry.views import View
+from distnb.geometry.views import View, broadcast_shapes
 
 __all__ = [
     "Index",
@@ -213,7 +213,7 @@ def _fitting(value: Elements, shape: Ints) -> Any:
     extra = max(0, len(found) - len(shape))
     try:
         good = found[:extra] == (1,) * extra
-        good = good and np.broadcast_shapes(found[extra:], shape) == shape
+        good = good and broadcast_shapes(found[extra:], shape) == shape
     except ValueError:
         good = False
     if not good:

@@ -18,7 +18,7 @@ from distnb.client.record.operations import assign, elementwise
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Block, Whole, cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout
-from distnb.geometry.views import Placed, follow
+from distnb.geometry.views import Placed, broadcast_shapes, follow
 from distnb.plans.gather_scatter import (
     checked,
     gathered_layout,
@@ -202,7 +202,7 @@ def _is_there(p: Position) -> bool:
 
 def _common_shape(shapes: list[Ints]) -> Ints:
     try:
-        return np.broadcast_shapes(*shapes)
+        return broadcast_shapes(*shapes)
     except ValueError:
         shown = " ".join(map(str, shapes))
         raise IndexError(

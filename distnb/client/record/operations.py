@@ -31,6 +31,7 @@ from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 from distnb.ops.fast import fast_name
 from distnb.ops.scalars import COMPARISONS, NUMBERS, SCALARS, within_range
@@ -353,10 +354,10 @@ def broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
     if shapes and not given and shapes.count(shapes[0]) == len(shapes):
         return shapes[0]
     try:
-        shape = np.broadcast_shapes(*shapes)
+        shape = broadcast_shapes(*shapes)
         if not shapes and given:
             shape = given[0]
-        fits = all(np.broadcast_shapes(shape, g) == g for g in given)
+        fits = all(broadcast_shapes(shape, g) == g for g in given)
     except ValueError:
         shown = " and ".join(str(s) for s in (*shapes, *given))
         raise ValueError(

@@ -24,7 +24,7 @@ from distnb.client.session.bases import Base
 from distnb.client.session.current import need
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, in_notebook
-from distnb.geometry.views import Placed, View
+from distnb.geometry.views import Placed, View, broadcast_shapes
 from distnb.ops import table
 from distnb.plans.transfer import plan_reduce
 from distnb.wire.protocol import Create, Reduce
@@ -264,7 +264,7 @@ def _numpys_options(axis: Axes, dtype: DTypeLike | None, initial: Number | None)
 def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
     """Return ``x`` with the operation's identity where the mask is false."""
     mask = host_arrays.boolean(as_mask(where))
-    if np.broadcast_shapes(mask.shape, x.shape) != x.shape:
+    if broadcast_shapes(mask.shape, x.shape) != x.shape:
         raise ValueError(explain("where", f"shape {mask.shape}", f"{x.shape}", "slice the mask"))
     ufunc = table.REDUCTIONS[op].ufunc
     identity = getattr(ufunc, "identity", None)

@@ -13,6 +13,7 @@ from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.arguments import order_of
 from distnb.client.handle.array import Array, numeric
 from distnb.common.errors import explain
+from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 
 __all__ = ["as_mask", "has_plain", "options_of", "put_plain", "tell_unfilled"]
@@ -97,7 +98,7 @@ def put_plain(
     value = found.__array__() if isinstance(found, Array) else found
     rule: Any = casting or "same_kind"
     # Axes of length 1 that an output has not, copyto would drop.
-    if np.broadcast_shapes(np.shape(value), out.shape) != out.shape:
+    if broadcast_shapes(np.shape(value), out.shape) != out.shape:
         raise ValueError(explain("out", f"shape {out.shape}", f"{np.shape(value)}", "pass one"))
     np.copyto(out, value, casting=rule, where=mask)
     return out

@@ -15,6 +15,7 @@ from distnb.client.reach.aliasing import are_related, outline
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.common.errors import explain
+from distnb.geometry.views import broadcast_shapes
 
 __all__: list[str] = []
 
@@ -275,7 +276,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
     x = asarray(array)
     wanted = lengths(shape)
     try:
-        good = np.broadcast_shapes(x.shape, wanted) == wanted
+        good = broadcast_shapes(x.shape, wanted) == wanted
     except ValueError:
         good = False
     if not good:
@@ -312,7 +313,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     ((2, 2), (2, 2))
     """
     arrays = [asarray(a) for a in args]
-    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    shape = broadcast_shapes(*(a.shape for a in arrays))
     return tuple(broadcast_to(a, shape) for a in arrays)
 
 
