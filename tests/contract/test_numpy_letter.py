@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import agree, alike, no_warnings, numbered, same
+from tests.contract.support import agree, alike, no_warnings, numbered, same, setting
 
 INF, NAN = np.inf, np.nan
 
@@ -1020,3 +1020,21 @@ def test_seeds_have_any_length(session):
     with pytest.raises(ValueError, match="from 0 on"):
         dnb.random.default_rng(-1)
     assert str(dnb.random.default_rng(1)).startswith("Generator(Philox")
+
+
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_results_are_arrays_if_that_is_asked_for(session, place):
+    with setting(place=place, cutoff=0 if place == "engines" else 1 << 20):
+        x = dnb.arange(3.0)
+        for found, expected in (
+            (dnb.add(1, 2, out=...), 3),
+            (dnb.sqrt(4.0, out=...), 2.0),
+            (dnb.add(x, 1, out=...), [1, 2, 3]),
+            (dnb.divmod(7, 2, out=...)[1], 1),
+        ):
+            assert isinstance(found, dnb.DistArray)
+            assert found.tolist() == expected
+        with pytest.raises(TypeError, match="only allowed as a keyword"):
+            dnb.add(x, 1, ...)
+        with pytest.raises(TypeError, match="not per-operand"):
+            dnb.add(x, 1, out=(...,))

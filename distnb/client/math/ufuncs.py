@@ -58,9 +58,13 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
         found = of_call(run, inputs, options) if ufunc else None
         if found is not None:
             return found
+        if options.get("out") is ...:
+            return _as_arrays(function(*inputs, **{k: v for k, v in options.items() if k != "out"}))
         if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
             if "out" in options:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+            if any(x is ... for x in inputs[row.nin :]):
+                raise TypeError("out=... is only allowed as a keyword argument.")
             options["out"] = (*inputs[row.nin :], *(None,) * (most - len(inputs)))
             inputs = inputs[: row.nin]
         if len(inputs) != row.nin:
@@ -81,6 +85,11 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
 
     function.__signature__ = _signature(row.nin)  # type: ignore[attr-defined]
     return function
+
+
+def _as_arrays(found: Any) -> Any:
+    """Return results with arrays in place of scalars, as ``out=...`` asks for."""
+    return tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found)
 
 
 @cache

@@ -291,6 +291,8 @@ def outputs(out: Any, nout: int) -> tuple[Any, ...]:
     if len(outs) != nout:
         raise ValueError(explain("out", f"{len(outs)} arrays", f"{nout}", "pass a tuple"))
     for o in outs:
+        if o is ...:
+            raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
         if o is not None and not isinstance(o, Array):
             raise TypeError(
                 explain(
