@@ -9,6 +9,18 @@ cdef extern from *:
     """
     object distnb_bare(object kind, object none)
 
+cdef extern from "Python.h":
+    void *PyEval_GetGlobals()
+
+cdef inline Py_ssize_t running():
+    return <Py_ssize_t>PyEval_GetGlobals()
+
+cdef inline bint is_of(str package):
+    cdef void *found = PyEval_GetGlobals()
+    if found is NULL:
+        return True
+    return str((<dict>found).get("__name__", "")).startswith(package)
+
 cdef inline object bare(object kind):
     return distnb_bare(kind, ())
 

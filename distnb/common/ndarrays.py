@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COMPILED", "address", "bare", "in_c", "nbytes", "same_shape"]
+__all__ = ["COMPILED", "address", "bare", "in_c", "is_of", "nbytes", "running", "same_shape"]
 
 
 #: Whether the caller is compiled: then no line of Python's need be between NumPy and the user's,
@@ -15,6 +15,16 @@ __all__ = ["COMPILED", "address", "bare", "in_c", "nbytes", "same_shape"]
 COMPILED = False
 #: Makes an object of a class, and no more.
 bare: Callable[[type[Any]], Any] = object.__new__
+
+
+def running() -> int:
+    """Return where the globals of Python's function are that calls a compiled one."""
+    return 0
+
+
+def is_of(package: str) -> bool:
+    """Tell whether these are of a module of a package."""
+    return True
 
 
 def address(a: np.ndarray) -> int:

@@ -87,7 +87,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
     return function
 
 
-def _as_arrays(found: Any) -> Any:
+def _as_arrays(found: ArrayLike | tuple[ArrayLike, ...]) -> Any:
     """Return results with arrays in place of scalars, as ``out=...`` asks for."""
     return tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found)
 

@@ -60,7 +60,7 @@ def promise(
     options: dict[str, Any],
     shape: Ints,
     index: int,
-) -> Promise:
+) -> Any:  # a Promise, or a Layout where too many build on each other
     """Return what promises the layout of a result, the ``index``-th if there are several.
 
     In ``args`` and ``options`` each array is its :class:`Part`. ``shape`` is the result's.

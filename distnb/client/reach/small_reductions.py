@@ -96,7 +96,7 @@ def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
         return False
     base = x._base
     whole: Any = base.near
-    if near.size == whole.size:
+    if near.size == whole.size or not nd.in_c(whole):
         return False
     starts = _starts(base.layout, base.shape, base.session.size)
     if not starts:
@@ -116,9 +116,9 @@ def _in_engines_order(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
         promise = x._base.layout
     layout = promise if type(promise) is Layout else promise.layout()
     found = of_all(op, near.shape, layout, near.dtype, x.session.size)
-    if found is not None and found.plain:
+    if found is not None and found.plain and nd.in_c(near):
         return done(table.REDUCTIONS[op].ufunc.reduce, (near, None))  # type: ignore[union-attr]
-    return None if found is None else watched("reduce", found, near)
+    return None if found is None else watched("reduce", found, near)[()]
 
 
 def _is_all(axis: Axes, ndim: int) -> bool:

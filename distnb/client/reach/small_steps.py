@@ -18,7 +18,7 @@ import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import STORABLE, Array
 from distnb.client.handle.fields import Fields, fresh, is_away, near_of, viewed
-from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
+from distnb.client.handle.host_arrays import FLAGS, in_context, tell
 from distnb.client.handle.indexing import BASIC, Turn
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.promised_layouts import promised
@@ -72,6 +72,9 @@ _USUAL_UFUNCS = {
     for row in table.ELEMENTWISE.values()
     if isinstance(row.run, np.ufunc) and row.nout == 1 and getattr(np, row.name, None) is row.run
 }
+#: Where the line of the user's is that was seen last (the globals of its module).
+_line = 0
+_PACKAGE = "distnb."
 #: Views of which each is told of by the one before, at most.
 _NESTED = 4
 #: What no array has.
@@ -130,10 +133,11 @@ def quick_pair(
     if nd.nbytes(near) > HALF or (away and config.place == "engines"):
         return None
     one, two = (other, near) if swap else (near, other)
+    direct = seen and nd.COMPILED and _is_users()
     try:
-        found = run(one, two) if seen and nd.COMPILED else in_context().run(run, one, two)
+        found = run(one, two) if direct else in_context().run(run, one, two)
     except BaseException as error:
-        return left(error)
+        return refused(error)
     if FLAGS:
         tell(ufunc.__name__)
     if type(found) is not np.ndarray:
@@ -213,6 +217,29 @@ def of_scalars(run: Callable[..., Any], inputs: Sequence[object]) -> Any:
     return done(run, inputs)
 
 
+def _is_users() -> bool:
+    """Tell whether the line of Python's that runs is not one of distnb's: NumPy may warn there."""
+    global _line  # noqa: PLW0603 - compiled, it is a number in C
+    line = nd.running()
+    if line != _line:
+        if nd.is_of(_PACKAGE):
+            return False
+        _line = line
+    return True
+
+
+def refused(error: object) -> Any:
+    """Leave what NumPy refused to the long way; raise what came when all was computed.
+
+    That are floating point errors, and whatever a function of the user's raises that is told of
+    them: the long way would compute once more, of what was written already.
+    """
+    FLAGS.clear()
+    late = isinstance(error, FloatingPointError | Warning) or np.geterrcall() is not None
+    if isinstance(error, BaseException) and (late or not isinstance(error, Exception)):
+        raise error
+
+
 def of_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], seen: bool = False) -> Any:
     """Do what a ufunc does of inputs alone, as :func:`quick`."""
     usual = _USUAL_UFUNCS.get(ufunc)
@@ -268,15 +295,12 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
     if out._whole is not None:
         out._base.kept = None
     try:
-        if nd.COMPILED:
+        if nd.COMPILED and _is_users():
             run(near, given, near)
         else:
             in_context().run(run, near, given, near)
     except BaseException as error:
-        FLAGS.clear()
-        # What else there is, and what the user's own function raises, comes when all was written.
-        if not isinstance(error, TypeError | ValueError) or np.geterrcall() is not None:
-            raise
+        refused(error)
         return False
     if FLAGS:
         tell(run.__name__)
@@ -284,14 +308,15 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
 
 
 def done(run: Callable[..., Any], args: Sequence[Any], seen: bool = False) -> Any:
-    """Return what NumPy makes of small operands, in C order or a scalar; None if it raises.
+    """Return what NumPy makes of small operands, in C order or a scalar; None if it refuses.
 
-    ``seen`` is as in :func:`quick`, and that it does not matter if it is done twice.
+    ``seen`` is as in :func:`quick`.
     """
+    direct = seen and nd.COMPILED and _is_users()
     try:
-        found = run(*args) if seen and nd.COMPILED else in_context().run(run, *args)
+        found = run(*args) if direct else in_context().run(run, *args)
     except BaseException as error:
-        return left(error)
+        return refused(error)
     if FLAGS:
         tell(run.__name__)
     if type(found) is np.ndarray and not nd.in_c(found):
@@ -361,13 +386,26 @@ def _seen(x: Array) -> Any:
 
 
 def _is_plain(key: Subscript) -> bool:
-    """Tell whether an index is of integers, slices, None and '...', which NumPy takes as we do."""
+    """Tell whether an index is of integers, slices, None and '...', which NumPy takes as we do.
+
+    It is kept, so nothing in it may change.
+    """
     if type(key) is not tuple:
-        return type(key) in _PLAIN
+        return type(key) in _PLAIN and (type(key) is not slice or _is_fixed(key))
     for k in key:  # bool is another type, as is an array  # noqa: SIM110 - half the time of all()
-        if type(k) not in _PLAIN:
+        if type(k) not in _PLAIN or (type(k) is slice and not _is_fixed(k)):
             return False
     return True
+
+
+def _is_fixed(key: Any) -> bool:
+    """Tell whether the parts of a slice are numbers, and none that may change."""
+    start, stop, step = key.start, key.stop, key.step
+    return (
+        (start is None or type(start) in _PLAIN)
+        and (stop is None or type(stop) in _PLAIN)
+        and (step is None or type(step) in _PLAIN)
+    )
 
 
 def picked(x: Array, key: Array, long: Callable[..., Any]) -> Any:
@@ -453,19 +491,19 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     try:
         if nd.nbytes(near) > QUICK and type(key) is not int and near[index].nbytes > QUICK:
             return False
-        if nd.COMPILED:  # who comes to do it once more, as it raised, stores the same
+        if nd.COMPILED and _is_users():
             near[index] = given
             return True
         in_context().run(near.__setitem__, index, given)
     except BaseException as error:
-        left(error)
+        refused(error)
         return False
     if FLAGS:
         tell("cast")
     return True
 
 
-def _given(x: Array, value: Any) -> Any:
+def _given(x: Array, value: object) -> Any:
     """Return what NumPy gets for a value to store, None if it is not so small."""
     if isinstance(value, Fields):
         given = near_of(value) if value.session is x.session else None

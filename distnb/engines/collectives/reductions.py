@@ -174,11 +174,11 @@ class OneProcess:
         how = reduction_blocks(shape, work.command.axes) if work.plan.whole else None
         return work.plan.alone and how is not None and how.one
 
-    def number(self, blocks: Sequence[np.ndarray]) -> Any:
-        """Reduce all elements of the ranks' blocks to NumPy's scalar, as :meth:`run` does."""
-        return self._number(self._first, blocks)[()]
+    def number(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
+        """Reduce all elements of the ranks' blocks, as :meth:`run` does."""
+        return self._number(self._first, blocks)
 
-    def _number(self, rank: int, blocks: Sequence[np.ndarray]) -> Any:
+    def _number(self, rank: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
         part = self._parts[rank]
         partial, tree = part.number(blocks[rank]), part.work.plan.up
         for child in tree.children if tree is not None else ():

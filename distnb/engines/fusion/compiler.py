@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,26 @@ for line in sys.stdin:
     except Exception as error:
         path.with_suffix(".failed").write_text(repr(error))
 """
+
+
+#: How many threads load, and what the turns of Python's threads were before.
+_TURNS: list[float] = []
+_TURNS_LOCK = threading.Lock()
+
+
+@contextlib.contextmanager
+def short_turns() -> Iterator[None]:
+    """Let Python's threads take turns more often, as long as one of those that load does."""
+    with _TURNS_LOCK:
+        _TURNS.append(_TURNS[-1] if _TURNS else sys.getswitchinterval())
+        sys.setswitchinterval(_TURN)
+    try:
+        yield
+    finally:
+        with _TURNS_LOCK:
+            before = _TURNS.pop()
+            if not _TURNS:
+                sys.setswitchinterval(before)
 
 
 def folder() -> Path:
@@ -169,7 +190,8 @@ class Compiler:
         while not self._closed.wait(_LOOK):
             for name, (path, end) in list(self._awaited.items()):
                 if path.with_suffix(".done").exists():
-                    self._load(name, path)
+                    with short_turns():
+                        self._load(name, path)
                 elif path.with_suffix(".failed").exists() or time.monotonic() > end:
                     self._ready[name] = None
             with self._lock:
@@ -180,8 +202,6 @@ class Compiler:
                     return
 
     def _load(self, name: str, path: Path) -> None:
-        turn = sys.getswitchinterval()
-        sys.setswitchinterval(_TURN)
         try:
             spec = importlib.util.spec_from_file_location(path.stem, path)
             assert spec is not None
@@ -195,8 +215,6 @@ class Compiler:
             self._tries[name] = self._tries.get(name, 0) + 1
             if self._tries[name] == _TRIES:
                 self._ready[name] = None
-        finally:
-            sys.setswitchinterval(turn)
 
     def close(self) -> None:
         """End the compiling process, and stop to wait for what it makes."""

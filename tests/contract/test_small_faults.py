@@ -1,0 +1,184 @@
+"""What small steps on arrays in reach did wrong once, or must not do: each a kind, not a case."""
+
+import operator
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.engines.fusion.compiler import short_turns
+from tests.contract.support import numbered, same, setting
+
+pytestmark = pytest.mark.ways("one", "four", "started")
+
+DISTS = [None, "block", "cyclic"]
+
+
+@pytest.fixture(autouse=True)
+def notebook(session):
+    if not session.transport.concurrent:
+        pytest.skip("ranks that record for themselves have no notebook beside them")
+    with setting(place="auto"):
+        yield
+    session.flush()
+
+
+def reached(data, dist):
+    x = dnb.array(np.array(data), dist=dist)
+    abs(x[(0,) * x.ndim]).item()
+    return x
+
+
+@pytest.mark.parametrize("dist", DISTS)
+@pytest.mark.parametrize("op", ["sum", "prod", "mean", "nansum"])
+def test_results_with_their_axes_can_be_written(op, dist):
+    for dtype in "fdD":
+        data = numbered((2, 3)).astype(dtype) + 1
+        found = []
+        for xp, x in ((np, data), (dnb, reached(data, dist))):
+            h = getattr(xp, op)(x, keepdims=True)
+            h += 1
+            k = h.copy()
+            h[0] = 2
+            h.reshape(-1)[0] *= 4
+            found += [h, k]
+        same(found[2], found[0])
+        np.testing.assert_allclose(found[3].to_numpy(), found[1], rtol=1e-6)
+
+
+def test_results_of_no_axes_can_be_read():
+    with setting(cutoff=0):
+        a = dnb.array(np.array(2.0))
+        assert a.tolist() == 2.0
+        assert dnb.average(a, keepdims=True).tolist() == 2.0
+        assert dnb.sum(a, keepdims=True).tolist() == 2.0
+        assert float(dnb.nanvar(a)) == 0.0
+
+
+@pytest.mark.parametrize("dist", DISTS)
+def test_what_was_stored_when_an_error_came_is_stored_once(dist):
+    def run(xp, make):
+        x, found = make([np.nan, 1.5, 2.5]), []
+        i = x.view("i8")
+        j, v = make([1, 2, 0]), make([np.nan, 0.0, 1.0])
+        f = make([1.0, 2.0]).astype("f4")
+        with np.errstate(invalid="raise", over="raise"):
+            for write in (
+                lambda: operator.setitem(i, ..., x),
+                lambda: operator.setitem(j, j, v),
+                lambda: operator.setitem(f, slice(None), make([1e300, 3.0])),
+            ):
+                try:
+                    write()
+                except FloatingPointError as error:
+                    found.append(str(error))
+        return found, i.tolist(), f.tolist()
+
+    assert run(dnb, lambda data: reached(data, dist)) == run(np, np.array)
+
+
+@pytest.mark.parametrize("dist", DISTS)
+def test_what_a_users_function_raises_of_floating_point_errors_comes_once(dist):
+    def run(make):
+        found = []
+        for step in (
+            lambda x, y: x / y,
+            lambda x, y: np.sqrt(-x),
+            lambda x, y: (x + 1e308) @ (x + 1e308),
+            lambda x, y: np.float64(1) / y,
+            lambda x, y: operator.setitem(x.astype("f4"), slice(None), x + 1e300),
+        ):
+            calls = []
+
+            def once(kind, flag, calls=calls):
+                calls.append(kind)
+                if len(calls) == 1:
+                    raise KeyError(kind)
+
+            x, y = make([1.0, 2.0]), make([0.0, 1.0])
+            with np.errstate(all="call", call=once):
+                try:
+                    step(x, y)
+                except KeyError as error:
+                    calls.append(error.args)
+            found.append(calls)
+        return found
+
+    assert run(lambda data: reached(data, dist)) == run(np.array)
+
+
+@np.errstate(all="warn")
+def test_warnings_are_told_of_once_and_never_at_a_line_of_ours():
+    x, y = reached([0.0, 1.0], None), reached([0.0, 0.0], None)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("error", message="invalid.*")
+        with pytest.raises(RuntimeWarning, match="invalid"):
+            x / y
+    assert len(found) <= 1
+    big = reached([1e200, 1e300], None)
+    for step in (
+        lambda: np.multiply.outer(big, big),
+        lambda: dnb.linalg.norm(reached([1e300, 1e300], "block")),
+        lambda: dnb.vdot(big, big),
+        lambda: big**3,
+    ):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            step()
+        assert all("distnb" not in w.filename.replace(__file__, "") for w in found)
+
+
+class Three:
+    """Something that may be another number later."""
+
+    value = 3
+
+    def __index__(self):
+        return self.value
+
+
+@pytest.mark.parametrize("dist", DISTS)
+def test_a_view_is_of_what_its_index_was(dist):
+    for make in (lambda: np.array(3), lambda: dnb.array(3), Three):
+        x, k = reached(np.arange(10.0), dist), make()
+        v = x[:k]
+        w = x[k:][1:]
+        if isinstance(k, Three):
+            k.value = 7
+        else:
+            k[...] = 7
+        with setting(place="engines"):
+            same(v * 2, np.arange(3.0) * 2)
+            same(w * 2, np.arange(4.0, 10) * 2)
+
+
+@pytest.mark.parametrize("dist", DISTS)
+def test_layouts_that_build_on_each_other_in_a_long_loop(dist):
+    x, data = reached(np.arange(8.0), dist), np.arange(8.0)
+    order = dnb.array([1, 2, 3, 4, 5, 6, 7, 0])
+    for _ in range(40):
+        x = dnb.roll(x, 1)
+        x = dnb.concatenate([x[1:], x[:1]])[order]
+        data = np.roll(data, 1)
+        data = np.concatenate([data[1:], data[:1]])[order.to_numpy()]
+    same(x, data)
+
+
+def test_sums_of_rows_of_what_has_strides():
+    with setting(cutoff=0):
+        c = dnb.arange(120.0).reshape(3, 8, 5)
+        v = c[1:, :, 1:4].reshape(-1, 3)[::-3, 1:]
+        w = np.arange(120.0).reshape(3, 8, 5)[1:, :, 1:4].reshape(-1, 3)[::-3, 1:]
+        assert [float(r.sum()) for r in v] == [float(r.sum()) for r in w]
+
+
+def test_turns_of_threads_are_what_they_were():
+    before = sys.getswitchinterval()
+    with short_turns():
+        with short_turns():
+            assert sys.getswitchinterval() < before
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before
