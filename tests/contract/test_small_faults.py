@@ -131,6 +131,17 @@ def test_warnings_are_told_of_once_and_never_at_a_line_of_ours():
         assert all("distnb" not in w.filename.replace(__file__, "") for w in found)
 
 
+def test_an_output_is_given_as_numpy_wants_it():
+    x, y, z = (reached([1.0, 5.0, 3.0], dist) for dist in (None, "block", "block"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.maximum(x, y, out=z) is z
+        assert np.minimum(x, 2.0, out=x) is x
+        same(np.min(y, where=y > 2, initial=4.0), np.float64(3.0))
+    same(z, np.array([1.0, 5.0, 3.0]))
+    same(x, np.array([1.0, 2.0, 2.0]))
+
+
 class Three:
     """Something that may be another number later."""
 
