@@ -133,22 +133,21 @@ def _found(known: Sequence[tuple[Any, Ints, Any]], shape: Ints, size: int) -> La
 
 def reduced(x: Array, axis: Axes) -> Layout | Promised | None:
     """Return the layout of a reduction along axes, or what promises it; None: in the notebook."""
+    return _along(x, axis, _of_reduced)
+
+
+def _along(x: Array, axis: Axes, find: Callable[..., Layout]) -> Layout | Promised | None:
+    """Return what promises a layout that follows from that of an array, and from axes."""
     if x.at_home:
         return None
     promise, shape, view = told(x)
     depth = promise.depth + 1 if type(promise) is Promise else 0
-    made = Promise(depth, _of_reduced, (promise, shape, view, axis, x.session.size))
-    return made.settled()
+    return Promise(depth, find, (promise, shape, view, axis, x.session.size)).settled()
 
 
 def scanned(x: Array, axis: int) -> Layout | Promised | None:
     """Return the layout of running results along an axis, as :func:`reduced`."""
-    if x.at_home:
-        return None
-    promise, shape, view = told(x)
-    depth = promise.depth + 1 if type(promise) is Promise else 0
-    made = Promise(depth, _of_scanned, (promise, shape, view, axis, x.session.size))
-    return made.settled()
+    return _along(x, axis, _of_scanned)
 
 
 def _of_scanned(promise: Layout | Promised, shape: Ints, seen: Any, axis: int, size: int) -> Layout:
