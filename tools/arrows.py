@@ -69,8 +69,8 @@ ORDER: dict[str, str] = {
         socket_transport mpiexec watchdog lookout launch
     """,
     "distnb.client.batching": """
-        error_states call_sites failures budget handle_table user_functions deferred recorder
-        connection replies rerun
+        error_states call_sites failures budget entries handle_table user_functions deferred
+        recorder connection replies rerun
     """,
     "distnb.client.session": """
         journal windows observing progress shared_memory ledger recovery sharing keeper

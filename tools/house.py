@@ -32,7 +32,6 @@ DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 ISLAND = 60
 #: Why such a module is one of its own nevertheless.
 ISLANDS: dict[str, str] = {
-    "distnb.common.closable": "compiled, as what small steps read of it is",
     "distnb.engines.parts.tickets": "what the system does at once, apart from what is drawn for",
     "distnb.engines.files.parsing": "each command of files is a module of its own",
     "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",

@@ -20,6 +20,7 @@ __all__ = ["FOLDER", "MODULES", "digest", "first", "folders"]
 #: What is compiled: folder in the package -> modules, those first that others need.
 MODULES = {
     "common": ("closable",),
+    "client/batching": ("entries",),
     "client/handle": ("fields",),
     "client/reach": (
         "promised_layouts",

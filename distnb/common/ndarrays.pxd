@@ -26,6 +26,8 @@ cdef inline object bare(object kind):
 
 cdef enum:
     COMPILED = 1
+    QUICK = 1 << 23
+    HALF = 1 << 22
 
 cdef inline Py_ssize_t address(cnp.ndarray a):
     return <Py_ssize_t>cnp.PyArray_DATA(a)

@@ -7,12 +7,28 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COMPILED", "address", "bare", "in_c", "is_of", "nbytes", "running", "same_shape"]
+__all__ = [
+    "COMPILED",
+    "HALF",
+    "QUICK",
+    "address",
+    "bare",
+    "in_c",
+    "is_of",
+    "nbytes",
+    "running",
+    "same_shape",
+]
 
 
 #: Whether the caller is compiled: then no line of Python's need be between NumPy and the user's,
 #: and NumPy itself warns where it is to.
 COMPILED = False
+#: Bytes up to which operands in reach, and results, are not looked at twice.
+QUICK = 1 << 23
+#: Bytes of one operand, as the result takes as much: steps on arrays of a size are all done here,
+#: or none.
+HALF = QUICK >> 1
 #: Makes an object of a class, and no more.
 bare: Callable[[type[Any]], Any] = object.__new__
 

@@ -3,6 +3,8 @@
 import operator
 import sys
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -193,3 +195,43 @@ def test_turns_of_threads_are_what_they_were():
             assert sys.getswitchinterval() < before
         assert sys.getswitchinterval() < before
     assert sys.getswitchinterval() == before
+
+
+@pytest.mark.parametrize("dist", DISTS)
+@pytest.mark.parametrize("key", [slice(None), 1, [0, 2]], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [None, Fraction(1, 4), Decimal("1.5"), np.array(7, object), np.str_("2"), {1}],
+    ids=repr,
+)
+def test_what_numpy_stores_of_objects(dist, key, value):
+    for dtype in (float, complex, int, bool):
+        x, data = reached(np.arange(3).astype(dtype), dist), np.arange(3).astype(dtype)
+        raised = []
+        for target in (x, data):
+            try:
+                target[key] = value
+                raised.append(None)
+            except (TypeError, ValueError) as error:
+                raised.append(type(error))
+        assert raised[0] == raised[1]
+        same(x, data)
+
+
+@pytest.mark.parametrize("dist", DISTS)
+def test_arguments_of_reductions(dist):
+    x, data = reached(np.arange(6.0).reshape(2, 3), dist), np.arange(6.0).reshape(2, 3)
+    for op in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax"):
+        for args, options in [
+            ((), {}),
+            ((1,), {}),
+            ((), {"axis": 0}),
+            ((-1,), {"keepdims": True}),
+            ((None,), {"keepdims": False}),
+            ((), {"axis": 1, "keepdims": True}),
+        ]:
+            same(getattr(x, op)(*args, **options), getattr(data, op)(*args, **options))
+        for args, options in [((0,), {"axis": 1}), ((), {"axes": 0}), ((2,), {}), (("a",), {})]:
+            for target in (x, data):
+                with pytest.raises((TypeError, ValueError)):
+                    getattr(target, op)(*args, **options)

@@ -63,7 +63,7 @@ from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.reach.aliasing import is_alone
 from distnb.client.reach.decorators import in_reach
-from distnb.client.reach.methods import calls, multiplies, reads, stores
+from distnb.client.reach.methods import calls, multiplies, reads, reduces, stores
 from distnb.client.reach.small_steps import like, picked, turned
 from distnb.client.record.advanced_indexing import (
     get_advanced,
@@ -117,10 +117,6 @@ _WITHIN = (_WITHIN | {"made", "namespace"}) - {"session"}
 
 #: References to the base of an array that has no views: of the array, and of who asks.
 _ALONE = 2
-
-
-#: Number of axes -> these in reversed order.
-_BACKWARDS = [tuple(range(n)[::-1]) for n in range(65)]
 
 
 class DistArray(Array):
@@ -460,7 +456,8 @@ class DistArray(Array):
     @property
     def T(self) -> DistArray:
         """The view with its axes reversed."""
-        return self._turned(_BACKWARDS[self.ndim])
+        found = turned(self, None)
+        return self.transpose() if found is None else found
 
     @property
     def mT(self) -> DistArray:
@@ -518,7 +515,7 @@ class DistArray(Array):
     def copy(self, order: Order = "C") -> DistArray:
         """Return a copy, whose elements stay where they are; see :func:`distnb.copy`."""
         order_of(order)
-        found = like(self, np.copy)
+        found = like(self, np.ndarray.copy)
         return copied(self, self.dtype, stay(self, self.dtype)) if found is None else found
 
     def astype(
@@ -836,6 +833,7 @@ class DistArray(Array):
 
     # -- reductions --------------------------------------------------------------------------
 
+    @reduces("sum")
     def sum(
         self,
         axis: Axes = None,
@@ -848,6 +846,7 @@ class DistArray(Array):
         """Sum over ``axis``: every engine along it gets the result; see :func:`distnb.sum`."""
         return reduce("sum", self, axis, dtype, out, keepdims, initial, where)
 
+    @reduces("prod")
     def prod(
         self,
         axis: Axes = None,
@@ -860,6 +859,7 @@ class DistArray(Array):
         """Multiply over ``axis``; see :func:`distnb.prod`."""
         return reduce("prod", self, axis, dtype, out, keepdims, initial, where)
 
+    @reduces("min")
     def min(
         self,
         axis: Axes = None,
@@ -871,6 +871,7 @@ class DistArray(Array):
         """Return the minimum over ``axis``; see :func:`distnb.min`."""
         return reduce("min", self, axis, None, out, keepdims, initial, where)
 
+    @reduces("max")
     def max(
         self,
         axis: Axes = None,
@@ -882,6 +883,7 @@ class DistArray(Array):
         """Return the maximum over ``axis``; see :func:`distnb.max`."""
         return reduce("max", self, axis, None, out, keepdims, initial, where)
 
+    @reduces("any")
     def any(
         self,
         axis: Axes = None,
@@ -892,6 +894,7 @@ class DistArray(Array):
         """Tell whether any element is true; see :func:`distnb.any`."""
         return reduce("any", self, axis, None, out, keepdims, np._NoValue, where)
 
+    @reduces("all")
     def all(
         self,
         axis: Axes = None,
@@ -902,6 +905,7 @@ class DistArray(Array):
         """Tell whether all elements are true; see :func:`distnb.all`."""
         return reduce("all", self, axis, None, out, keepdims, np._NoValue, where)
 
+    @reduces("argmin")
     @in_reach(np.ndarray.argmin, "exact")
     def argmin(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
@@ -909,6 +913,7 @@ class DistArray(Array):
         """Return where the first minimum is; see :func:`distnb.argmin`."""
         return reduce("argmin", self, axis, None, out, keepdims)
 
+    @reduces("argmax")
     @in_reach(np.ndarray.argmax, "exact")
     def argmax(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False

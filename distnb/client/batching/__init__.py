@@ -3,3 +3,7 @@
 Nothing about operations belongs here. ``client.session`` puts it together; rooms after that may
 import what they need of it.
 """
+
+from distnb.common.native import first
+
+__path__ = first(__name__, __path__)

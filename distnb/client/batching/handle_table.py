@@ -5,28 +5,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable
 from itertools import count
-from typing import Protocol
-
-import numpy as np
 
 from distnb.client.batching.budget import Budget
-from distnb.geometry.layout import Ints, Layout
+from distnb.client.batching.entries import Entry
 
-__all__ = ["Entry", "HandleTable"]
-
-
-class Entry(Protocol):
-    """What the table knows of a base (:class:`distnb.client.session.bases.Base`)."""
-
-    handle: int
-    nbytes: int
-    shape: Ints
-    dtype: np.dtype
-    layout: Layout
-    lost: bool | str
-    since: int
-    memory: np.ndarray | None
-    apart: bool
+__all__ = ["HandleTable"]
 
 
 class HandleTable:

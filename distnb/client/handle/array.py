@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from math import prod
@@ -16,13 +15,13 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.batching.budget import need
 from distnb.client.batching.failures import lost_error
 from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Order, Subscript
-from distnb.client.handle.fields import Fields, fresh, made_by
+from distnb.client.handle.fields import Fields, base_of, fresh, made_by
 from distnb.client.handle.indexing import view_of
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
-from distnb.geometry.layout import Ints, Layout, in_notebook
+from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed, View
 from distnb.plans.host_parts import fill, filled, parts_of
 from distnb.wire.protocol import Create, InNotebook, Operand
@@ -97,7 +96,7 @@ class Array(Fields, NDArrayOperatorsMixin):
     def dbase(self) -> Base:
         """The base; ``base`` is something else of NumPy's arrays."""
         base = self._base
-        return _make_base(self) if base is None else base
+        return base_of(self) if base is None else base
 
     @property
     def dview(self) -> View:
@@ -150,7 +149,9 @@ class Array(Fields, NDArrayOperatorsMixin):
     def placed(self) -> Placed:
         """View, base shape and layout in one."""
         base = self._base or self.dbase
-        layout, placed = base.layout, self._placed
+        layout, placed = base._layout, self._placed
+        if layout is None:  # not known yet; else nobody need find it
+            layout = base.layout
         if placed is None or (placed.layout is not layout and placed.layout != layout):
             shape = base.shape
             whole = (self._view or self.dview).is_whole(shape)
@@ -334,23 +335,6 @@ def read_only(x: Array) -> ValueError:
 def is_whole(x: Array) -> bool:
     """Tell whether an array is all of its base."""
     return x.dview.is_whole(x.dbase.shape)
-
-
-#: Only one thread makes the base of an array: two would not alias.
-_MAKING = threading.RLock()
-
-
-def _make_base(x: Array) -> Base:
-    """Make the base of an array that was made without one."""
-    with _MAKING:
-        if x._near is None or x._whole is not None:  # another thread has made it
-            return x.dbase
-        near = x._near
-        layout = in_notebook(near.ndim) if x.promise is None else x.promise
-        x._key = None
-        base = x._base = Base.reached(x.session, near, layout)
-        x._whole = near
-        return base
 
 
 def _make_view(x: Array) -> View:

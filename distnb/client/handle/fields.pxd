@@ -1,19 +1,26 @@
 cimport cython
 
 cimport distnb.common.ndarrays as nd
+from distnb.client.batching.entries cimport Entry, reached
 from distnb.common.closable cimport Closable
 
 cdef class Fields:
     cdef object __weakref__
-    cdef public object _base, _key, _near, _owner, _placed, _view, _whole
+    cdef public Entry _base
+    cdef public object _key, _near, _owner, _placed, _view, _whole
     cdef public object promise, single, spec, writeable
     cdef public Closable session
+
+cdef object _made
 
 @cython.locals(found=Fields)
 cpdef fresh(object session, object near, object promise)
 
 @cython.locals(found=Fields)
-cpdef viewed(Fields x, object taken, object base, tuple key)
+cpdef viewed(Fields x, object taken, Entry base, tuple key)
+
+@cython.locals(base=Entry)
+cpdef Entry base_of(Fields x)
 
 cpdef near_of(Fields x)
 

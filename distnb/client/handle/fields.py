@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import distnb.common.ndarrays as nd
+from distnb.client.batching.entries import reached
+from distnb.client.session.bases import Base
+from distnb.common.config import config
 
 if TYPE_CHECKING:
     from weakref import ref
 
     import numpy as np
 
+    from distnb.client.batching.entries import Promised
     from distnb.client.handle.arguments import Subscript
     from distnb.client.handle.indexing import Turn
-    from distnb.client.session.bases import Base, Promised
     from distnb.client.session.session import Session
     from distnb.geometry.layout import Layout
     from distnb.geometry.views import Placed
 
-__all__ = ["Fields", "fresh", "is_away", "made_by", "near_of", "viewed"]
+__all__ = ["Fields", "base_of", "fits", "fresh", "is_away", "made_by", "near_of", "viewed"]
 
 #: The class of arrays.
 _made: Any = None
@@ -91,6 +95,31 @@ def viewed(x: Fields, taken: np.ndarray, base: Base, key: tuple[Any, Subscript |
     found.writeable = x.writeable
     found.session = x.session
     return found
+
+
+#: Only one thread makes the base of an array.
+_MAKING = threading.RLock()
+
+
+def base_of(x: Fields) -> Base:
+    """Return the base of an array, which is made if there is none yet."""
+    base = x._base
+    if base is not None:
+        return base
+    with _MAKING:
+        if x._base is None:  # else another thread has made it
+            near: Any = x._near
+            x._key = None
+            base = nd.bare(Base)
+            reached(base, x.session, near, x.promise)
+            x._base = base
+            x._whole = near
+    return x._base
+
+
+def fits(nbytes: int) -> bool:
+    """Tell whether an array of so many bytes lives in the notebook if no layout is asked for."""
+    return nbytes <= config.cutoff > 0
 
 
 def near_of(x: Fields) -> Any:

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from distnb.client.batching import error_states
 from distnb.client.batching.call_sites import user_place
 from distnb.client.handle.array import Array, Elements, hosted, numeric
+from distnb.client.handle.fields import fits
 from distnb.client.session.session import Session
-from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import broadcast_shapes
@@ -29,7 +29,6 @@ __all__ = [
     "all_here",
     "assign",
     "compute",
-    "fits",
     "home",
     "in_context",
     "left",
@@ -38,11 +37,6 @@ __all__ = [
     "tell",
     "tell_discarded",
 ]
-
-
-def fits(nbytes: int) -> bool:
-    """Tell whether an array of so many bytes lives in the notebook if no layout is asked for."""
-    return nbytes <= config.cutoff > 0
 
 
 def home(shape: Ints, dtype: np.dtype, size: int) -> Layout:

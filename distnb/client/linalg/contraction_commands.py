@@ -13,7 +13,8 @@ import numpy as np
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
-from distnb.client.handle.host_arrays import all_here, fits, watched
+from distnb.client.handle.fields import fits
+from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.linalg.matrix_commands import local
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
-from distnb.client.handle.host_arrays import all_here, fits, watched
+from distnb.client.handle.fields import fits
+from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import one_axis
 from distnb.client.linalg.contraction_commands import contract
 from distnb.client.linalg.matrix_commands import local, operands

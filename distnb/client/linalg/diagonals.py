@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, broadcast
-from distnb.client.handle.host_arrays import fits, home, watched
+from distnb.client.handle.fields import fits
+from distnb.client.handle.host_arrays import home, watched
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
 from distnb.client.reach.whole_functions import written_in_reach

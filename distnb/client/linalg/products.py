@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create, numeric, room_for
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
-from distnb.client.handle.host_arrays import all_here, fits, watched
+from distnb.client.handle.fields import fits
+from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.linalg import grid_products
 from distnb.client.linalg.contraction_commands import (
     add_up,

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, create, is_whole, numeric, read_only
 from distnb.client.handle.conversion import check_session, copied, in_layout
-from distnb.client.handle.host_arrays import all_here, fits
+from distnb.client.handle.fields import fits
+from distnb.client.handle.host_arrays import all_here
 from distnb.client.math.mapping import constant, given_dtypes
 from distnb.client.math.pickling import pickled
 from distnb.client.math.ufuncs import copyto

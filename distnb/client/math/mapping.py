@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, numeric
-from distnb.client.handle.host_arrays import all_here, fits, watched
+from distnb.client.handle.fields import fits
+from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.math.pickling import pickled
 from distnb.client.math.ufuncs import copyto
 from distnb.client.record.creation import asarray, empty_like

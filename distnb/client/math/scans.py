@@ -16,7 +16,7 @@ from distnb.client.handle.indexing import no_bool, one_axis, some_axes
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
 from distnb.client.reach.small_reductions import accumulated
-from distnb.client.reach.small_steps import QUICK, made_of
+from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
@@ -24,6 +24,7 @@ from distnb.client.record.operations import elementwise, outputs
 from distnb.client.record.ufunc_options import as_mask
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel
+from distnb.common.ndarrays import QUICK
 from distnb.geometry.axes import cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.ops import table

@@ -12,7 +12,8 @@ import numpy as np
 
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import in_layout
-from distnb.client.handle.host_arrays import all_here, fits, watched
+from distnb.client.handle.fields import fits
+from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.math.blocks import record_call
 from distnb.client.math.core_axes import (
     Wanted,

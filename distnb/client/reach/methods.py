@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array
-from distnb.client.reach.small_reductions import accumulated
+from distnb.client.handle.fields import Fields
+from distnb.client.reach.small_reductions import accumulated, quick_reduction
 from distnb.client.reach.small_steps import (
     indexed,
     of_ufunc,
@@ -22,7 +23,12 @@ from distnb.client.reach.small_steps import (
 from distnb.common.config import config
 from distnb.ops.fast import FAST
 
-__all__ = ["calls", "multiplies", "reads", "stores"]
+__all__ = ["calls", "multiplies", "reads", "reduces", "stores"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Types of axes.
+_AXES = frozenset((int, tuple, type(None)))
 
 
 def reads(long: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -47,13 +53,37 @@ def stores(long: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], N
     return method
 
 
+def reduces(op: str) -> Callable[[_F], _F]:
+    """Let a method that reduces try the short way, if it is given axes alone."""
+
+    def decorate(long: _F) -> _F:
+        @wraps(long)
+        def method(self: Array, *args: object, **options: object) -> Any:
+            axes: tuple[object, ...] = args
+            found, keepdims, known = None, False, 0
+            if options:
+                if "axis" in options:
+                    axes, known = (*args, options["axis"]), 1
+                if type(options.get("keepdims")) is bool:
+                    keepdims, known = options["keepdims"] is True, known + 1
+            if len(axes) < 2 and known == len(options):
+                axis: Any = axes[0] if axes else None
+                if type(axis) in _AXES:
+                    found = quick_reduction(op, self, axis, keepdims, True)
+            return long(self, *args, **options) if found is None else found
+
+        return method  # type: ignore[return-value]
+
+    return decorate
+
+
 def multiplies(long: Callable[[Any, ArrayLike], Any]) -> Callable[[Any, ArrayLike], Any]:
     """Return the method of ``x @ y``; ``long`` does what is not in reach."""
 
     @wraps(long)
     def method(self: Array, other: ArrayLike) -> Any:
         y: Any = other
-        found = product(self, y, True) if type(y) is Array.made else None
+        found = product(self, y, True) if isinstance(y, Fields) else None
         return long(self, other) if found is None else found
 
     return method
@@ -74,15 +104,15 @@ def calls(long: Callable[..., Any]) -> Callable[..., Any]:
 
 def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Do what NumPy hands on of a ufunc, as :func:`quick`; None if it is another operation."""
+    if method == "__call__" and not options and ufunc is not np.matmul:
+        return of_ufunc(ufunc, inputs, True)
     if ufunc is np.matmul:
-        ours = not options and type(inputs[0]) is type(inputs[1]) is Array.made
+        ours = not options and isinstance(inputs[0], Fields) and isinstance(inputs[1], Fields)
         return product(inputs[0], inputs[1], True) if ours else None
     if method == "accumulate":
         return accumulated(ufunc, inputs[0], options)
     if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
         return None
-    if not options:
-        return of_ufunc(ufunc, inputs, True)
     if config.math != "numpy" and ufunc.__name__ in FAST:
         return None
     if len(options) == 1 and "out" in options:

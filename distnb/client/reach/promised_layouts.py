@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 import distnb.common.ndarrays as nd
+from distnb.client.batching.entries import Promised
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array
-from distnb.client.handle.host_arrays import fits
+from distnb.client.handle.fields import Fields, fits
 from distnb.client.handle.indexing import some_axes, view_of
-from distnb.client.session.bases import Promised
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed, follow
@@ -70,13 +70,15 @@ def _one_of(layout: Layout) -> Layout:
     return layout
 
 
-def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layout | Promised | None:
+def promised(
+    session: Session, away: Sequence[Fields], near: np.ndarray
+) -> Layout | Promised | None:
     """Return the layout of an elementwise result, or what promises it; None: in the notebook.
 
     ``away`` are those operands in reach that are not at home in the notebook.
     """
     if not away:
-        return None if fits(near.nbytes) else default_layout(near.shape, session.size)
+        return None if fits(nd.nbytes(near)) else default_layout(near.shape, session.size)
     shown: tuple[int, ...] = near.shape
     known: list[Any] = []
     first: Any = None
@@ -87,7 +89,7 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
         else:
             base = x._base
             promise, shape = base.promise or base.layout, base.shape
-            view = None if x._near is base.near else x._key or x.dview
+            view = None if x._near is base.near else x._key or x.dview  # type: ignore[attr-defined]
         if type(promise) is Promise:
             if promise._found is not None:
                 promise = promise._found

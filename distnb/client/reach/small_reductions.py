@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 import distnb.common.ndarrays as nd
@@ -18,7 +20,7 @@ from distnb.client.handle.host_arrays import watched
 from distnb.client.reach.admission import is_mine
 from distnb.client.reach.engines_order import of_all
 from distnb.client.reach.promised_layouts import reduced, scanned
-from distnb.client.reach.small_steps import QUICK, done
+from distnb.client.reach.small_steps import done
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
@@ -30,13 +32,23 @@ __all__ = ["ORDERED", "accumulated", "quick_mean", "quick_reduction"]
 ORDERED = frozenset(("sum", "prod"))
 #: What gives the same however elements are put together.
 _EXACT = frozenset((np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or))
+#: Reductions by ufuncs.
+_UFUNCS = frozenset(op for op, row in table.REDUCTIONS.items() if row.ufunc is not None)
+#: Reduction -> what does it of an array, along axes.
+_RUNS: dict[str, Callable[..., Any]] = {
+    op: getattr(np.ndarray, op) if row.ufunc is None else row.ufunc.reduce
+    for op, row in table.REDUCTIONS.items()
+}
 #: Dtypes in which sums of such elements are, and their means.
 _MEANT = "dD"
 
 
-def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
-    """Reduce what is in reach if NumPy's order is that of engines; return None if it is not."""
-    row, near = table.REDUCTIONS[op], near_of(x)
+def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool, seen: bool = False) -> Any:
+    """Reduce what is in reach if NumPy's order is that of engines; return None if it is not.
+
+    ``seen`` is as in :func:`quick`.
+    """
+    near = near_of(x)
     if near is None or not near.ndim or not near.size:
         return None
     home = not is_away(x)
@@ -45,12 +57,12 @@ def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
     if not home and not _same_order(op, x, near):
         return None if keepdims else _in_engines_order(op, x, near, axis)
     if keepdims:
-        if row.ufunc is None or not home:
+        if op not in _UFUNCS or not home:
             return None
-        found = done(row.ufunc.reduce, (near, axis, None, None, True))
+        found = done(_RUNS[op], (near, axis, None, None, True), seen)
         return None if found is None else fresh(x.session, found, None)
-    found = done(row.function if row.ufunc is None else row.ufunc.reduce, (near, axis))
-    return fresh(x.session, found, reduced(x, axis)) if type(found) is np.ndarray else found
+    found = done(_RUNS[op], (near, axis), seen)
+    return fresh(x.session, found, reduced(x, axis)) if type(found) is ndarray else found
 
 
 def quick_mean(x: Array, axis: Axes) -> Any:
@@ -67,7 +79,7 @@ def quick_mean(x: Array, axis: Axes) -> Any:
 def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
     """Return the running results of a small array in reach; None if it is another operation."""
     near = near_of(x) if isinstance(x, Array) else None
-    if near is None or not isinstance(x, Array) or nd.nbytes(near) > QUICK or not near.size:
+    if near is None or not isinstance(x, Array) or nd.nbytes(near) > nd.QUICK or not near.size:
         return None
     axis = options.get("axis", 0)
     if len(options) > 1 or (options and type(options.get("axis")) is not int):
@@ -83,7 +95,7 @@ def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
         if layout.parts(axis % near.ndim) > 1:  # each engine begins anew
             return None
     found = done(ufunc.accumulate, (near, axis))
-    if type(found) is not np.ndarray or not (away or nd.nbytes(found) <= config.cutoff):
+    if type(found) is not ndarray or not (away or nd.nbytes(found) <= config.cutoff):
         return None
     return fresh(x.session, found, layout)
 
@@ -117,7 +129,7 @@ def _in_engines_order(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
     layout = promise if type(promise) is Layout else promise.layout()
     found = of_all(op, near.shape, layout, near.dtype, x.session.size)
     if found is not None and found.plain and nd.in_c(near):
-        return done(table.REDUCTIONS[op].ufunc.reduce, (near, None))  # type: ignore[union-attr]
+        return done(_RUNS[op], (near, None))
     return None if found is None else watched("reduce", found, near)[()]
 
 

@@ -2,22 +2,27 @@ cimport cython
 
 cimport distnb.common.ndarrays as nd
 
-from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of, viewed
+from distnb.client.handle.fields cimport Fields, base_of, fresh, is_away, near_of, viewed
 from distnb.client.reach.promised_layouts cimport promised
 from distnb.client.reach.rehearsal cimport part
 
 cpdef quick(object run, object inputs, bint seen=*)
+@cython.locals(second=Fields, direct=bint)
 cpdef quick_pair(object ufunc, object run, Fields x, object y, bint swap=*, bint seen=*)
+@cython.locals(away=bint)
 cpdef quick_one(object run, Fields x, bint seen=*)
+@cython.locals(second=Fields)
 cpdef bint quick_into(object run, Fields out, object other)
 cpdef quick_out(object run, object inputs, object out)
 cpdef of_ufunc(object ufunc, tuple inputs, bint seen=*)
 cpdef of_call(object ufunc, tuple inputs, dict options)
 cpdef of_scalars(object run, object inputs)
+@cython.locals(direct=bint)
 cpdef done(object run, object args, bint seen=*)
 cpdef product(Fields x, Fields y, bint seen=*)
 cpdef indexed(Fields x, object key)
 cpdef bint store(Fields x, object key, object value)
+@cython.locals(one=Fields, alike=bint, apart=bint, others=bint, total=Py_ssize_t, most=Py_ssize_t)
 cdef _taken(object inputs)
 cdef bint _is_small(object args)
 cdef Py_ssize_t _line
@@ -27,6 +32,8 @@ cdef bint _is_fixed(object key)
 cdef bint _is_plain(object key)
 @cython.locals(depth=int)
 cdef _seen(Fields x)
+cpdef turned(Fields x, object axes)
+@cython.locals(other=Fields)
 cdef _given(Fields x, object value)
 cdef _index(Fields x, object near, Fields key)
 cpdef picked(Fields x, Fields key, object long)

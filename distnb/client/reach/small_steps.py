@@ -12,12 +12,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import STORABLE, Array
-from distnb.client.handle.fields import Fields, fresh, is_away, near_of, viewed
+from distnb.client.handle.fields import Fields, base_of, fresh, is_away, near_of, viewed
 from distnb.client.handle.host_arrays import FLAGS, in_context, tell
 from distnb.client.handle.indexing import BASIC, Turn
 from distnb.client.reach.admission import admitted
@@ -34,8 +35,6 @@ from distnb.ops.fast import FAST
 from distnb.ops.scalars import NUMPYS, SCALARS
 
 __all__ = [
-    "HALF",
-    "QUICK",
     "done",
     "indexed",
     "like",
@@ -59,16 +58,10 @@ __all__ = [
 _NUMBER = 16
 #: Python's integers below this have the same dtype everywhere.
 _USUAL = 1 << 31
-#: Bytes up to which operands in reach, and results, are not looked at twice.
-QUICK = 1 << 23
-#: Bytes of one operand, as the result takes as much: steps on arrays of a size are all done here,
-#: or none.
-HALF = QUICK >> 1
-#: What there is of one of NumPy's ufuncs: its own loops alone, or some of the processor's vectors.
-_ONE, _FAST = 1, 2
-#: NumPy's elementwise ufuncs with one result.
+#: NumPy's elementwise ufuncs with one result -> whether there are others of them, by the
+#: processor's vectors.
 _USUAL_UFUNCS = {
-    row.run: _FAST if row.name in FAST else _ONE
+    row.run: row.name in FAST
     for row in table.ELEMENTWISE.values()
     if isinstance(row.run, np.ufunc) and row.nout == 1 and getattr(np, row.name, None) is row.run
 }
@@ -79,6 +72,8 @@ _PACKAGE = "distnb."
 _NESTED = 4
 #: What no array has.
 _OBJECTS = np.dtype(object)
+#: Number of axes -> their order from the last to the first.
+_BACKWARDS = [Turn(tuple(range(n)[::-1])) for n in range(65)]
 #: Types of an index of integers, slices, None and '...': NumPy's integers, too.
 _PLAIN = BASIC | {kind for kind in NUMPYS if issubclass(kind, np.integer)}
 
@@ -94,7 +89,7 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = Fal
         return None
     session, args, away = taken
     found = done(run, args, seen)
-    if type(found) is not np.ndarray:
+    if type(found) is not ndarray:
         return found
     if found.dtype is _OBJECTS:
         return None  # of a ufunc of Python's objects, which says so elsewhere
@@ -104,7 +99,7 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = Fal
 def quick_pair(
     ufunc: np.ufunc,
     run: Callable[[Any, Any], Any],
-    x: Array,
+    x: Fields,
     y: Any,
     swap: bool = False,
     seen: bool = True,
@@ -114,23 +109,23 @@ def quick_pair(
     This is what operators are, so it is the shortest way that there is. ``run`` is Python's
     operator: NumPy does that quicker than its ufunc.
     """
-    near, session, other = near_of(x), x.session, y
-    away: tuple[Any, ...] = ()
+    near, session = near_of(x), x.session
     if near is None:
         return None
-    if is_away(x):
-        away = (x,)
+    away: tuple[Any, ...] = (x,) if is_away(x) else ()
+    other: Any = y
     if isinstance(y, Fields):
-        other = near_of(y)
-        if other is None or session is not y.session:
+        second: Fields = y
+        other = near_of(second)
+        if other is None or session is not second.session:
             return None
         if not nd.same_shape(near, other) and not _is_small((near, other)):
             return None
-        if is_away(y):
-            away = (*away, y)
+        if is_away(second):
+            away = (*away, second)
     elif type(y) not in SCALARS:
         return None
-    if nd.nbytes(near) > HALF or (away and config.place == "engines"):
+    if nd.nbytes(near) > nd.HALF or (away and config.place == "engines"):
         return None
     one, two = (other, near) if swap else (near, other)
     direct = seen and nd.COMPILED and _is_users()
@@ -140,24 +135,23 @@ def quick_pair(
         return refused(error)
     if FLAGS:
         tell(ufunc.__name__)
-    if type(found) is not np.ndarray:
+    if type(found) is not ndarray:
         return found
     if not nd.in_c(found):
         found = found.copy()
-    home = not away and nd.nbytes(found) <= config.cutoff
-    return fresh(session, found, None if home else promised(session, away, found))
+    return fresh(session, found, promised(session, away, found))
 
 
-def quick_one(run: Callable[[Any], Any], x: Array, seen: bool = True) -> Any:
+def quick_one(run: Callable[[Any], Any], x: Fields, seen: bool = True) -> Any:
     """Do an operation on one array, as :func:`quick` does."""
     near = near_of(x)
-    if near is None or nd.nbytes(near) > HALF:
+    if near is None or nd.nbytes(near) > nd.HALF:
         return None
     away = is_away(x)
     if away and config.place == "engines":
         return None
     found = done(run, (near,), seen)
-    if type(found) is not np.ndarray:
+    if type(found) is not ndarray:
         return found
     return fresh(x.session, found, promised(x.session, (x,) if away else (), found))
 
@@ -169,37 +163,38 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
     have the same shape, so that the result lies as ours.
     """
     session: Any = None
-    shape: Any = None
+    shown: Any = None
     alike, apart, others, total, most = True, False, False, 0, 0
     args: list[Any] = []
     away: list[Any] = []
     for x in inputs:
-        if type(x) is Array.made:
-            near = near_of(x)
+        if type(x) in SCALARS:
+            args.append(x)
+            continue
+        if isinstance(x, Fields):
+            one: Fields = x
+            near = near_of(one)
             if near is None:
                 return None
             if session is None:
-                session, shape = x.session, near.shape if shape is None else shape
-            apart = apart or session is not x.session
-            alike = alike and shape == near.shape
-            if is_away(x):
-                away.append(x)
-            total += nd.nbytes(near)
+                session = one.session
+            apart = apart or session is not one.session
             most = max(most, nd.nbytes(near))
-            args.append(near)
-        elif type(x) in SCALARS:
-            args.append(x)
-        elif type(x) is np.ndarray and x.dtype in STORABLE:
+            if is_away(one):
+                away.append(x)
+        elif type(x) is ndarray and x.dtype in STORABLE:
             if not x.ndim:
                 args.append(x[()])
                 continue
-            others, shape = True, x.shape if shape is None else shape
-            alike = alike and shape == x.shape
-            total += nd.nbytes(x)
-            args.append(x)
+            near, others = x, True
         else:
             return None
-    if session is None or apart or total > QUICK or most > HALF:
+        if shown is None:
+            shown = near
+        alike = alike and nd.same_shape(shown, near)
+        total += nd.nbytes(near)
+        args.append(near)
+    if session is None or apart or total > nd.QUICK or most > nd.HALF:
         return None
     if (away and config.place == "engines") or not (alike or (not others and _is_small(args))):
         return None
@@ -242,17 +237,18 @@ def refused(error: object) -> Any:
 
 def of_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], seen: bool = False) -> Any:
     """Do what a ufunc does of inputs alone, as :func:`quick`."""
-    usual = _USUAL_UFUNCS.get(ufunc)
-    if usual is None:  # somebody else's
-        return quick(ufunc, inputs, seen)
-    if usual == _FAST and config.math != "numpy":
+    vectors = _USUAL_UFUNCS.get(ufunc)
+    if vectors is None:  # somebody else's
+        elementwise = ufunc.signature is None and ufunc.nout == 1
+        return quick(ufunc, inputs, seen) if elementwise else None
+    if vectors and config.math != "numpy":
         return None
-    if len(inputs) == 1 and type(inputs[0]) is Array.made:
+    if len(inputs) == 1 and isinstance(inputs[0], Fields):
         return quick_one(ufunc, inputs[0], seen)
     found = None
-    if len(inputs) == 2 and type(inputs[0]) is Array.made:
+    if len(inputs) == 2 and isinstance(inputs[0], Fields):
         found = quick_pair(ufunc, ufunc, inputs[0], inputs[1], False, seen)
-    elif len(inputs) == 2 and type(inputs[1]) is Array.made:
+    elif len(inputs) == 2 and isinstance(inputs[1], Fields):
         found = quick_pair(ufunc, ufunc, inputs[1], inputs[0], True, seen)
     return quick(ufunc, inputs, seen) if found is None else found
 
@@ -290,11 +286,12 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
     """Do ``run(out, other, out)`` on small operands in reach; tell whether it was done."""
     near = near_of(out)
     given: Any = other
-    if near is None or nd.nbytes(near) > HALF:
+    if near is None or nd.nbytes(near) > nd.HALF:
         return False
     if isinstance(given, Fields):
-        given = near_of(given) if given.session is out.session else None
-        if given is None or nd.nbytes(given) > QUICK:
+        second: Fields = given
+        given = near_of(second) if second.session is out.session else None
+        if given is None or nd.nbytes(given) > nd.QUICK:
             return False
     elif type(other) not in SCALARS:
         return False
@@ -327,27 +324,28 @@ def done(run: Callable[..., Any], args: Sequence[Any], seen: bool = False) -> An
         return refused(error)
     if FLAGS:
         tell(run.__name__)
-    if type(found) is np.ndarray and not nd.in_c(found):
+    if type(found) is ndarray and not nd.in_c(found):
         return found.copy()
     return found
 
 
-def product(x: Array, y: Array, seen: bool = False) -> Any:
+def product(x: Fields, y: Fields, seen: bool = False) -> Any:
     """Multiply small matrices and vectors in reach; return None if they are something else."""
     session, one, other = x.session, near_of(x), near_of(y)
     if one is None or other is None:
-        total = x.nbytes + y.nbytes
-        if total > HALF or session is not y.session or not admitted(session, (x, y), total):
+        both: Any = (x, y)
+        total = both[0].nbytes + both[1].nbytes
+        if total > nd.HALF or session is not y.session or not admitted(session, both, total):
             return None
-        one, other = x.near, y.near
-    if session is not y.session or nd.nbytes(one) + nd.nbytes(other) > HALF:
+        one, other = both[0].near, both[1].near
+    if session is not y.session or nd.nbytes(one) + nd.nbytes(other) > nd.HALF:
         return None
     if not (0 < one.ndim < 3 and 0 < other.ndim < 3):
         return None
     if config.place == "engines" and (is_away(x) or is_away(y)):
         return None
     found = done(np.matmul, (one, other), seen)
-    if type(found) is not np.ndarray:
+    if type(found) is not ndarray:
         return found
     return fresh(session, found, promised(session, (), found))
 
@@ -360,7 +358,7 @@ def quick_dot(x: Array, y: Array) -> Any:
     one, other = near_of(x), near_of(y)
     if one is None or other is None or one.ndim != 1 or other.ndim != 1:
         return None
-    if x.session is not y.session or nd.nbytes(one) + nd.nbytes(other) > HALF:
+    if x.session is not y.session or nd.nbytes(one) + nd.nbytes(other) > nd.HALF:
         return None
     if config.place == "engines" and (is_away(x) or is_away(y)):
         return None
@@ -376,9 +374,9 @@ def indexed(x: Array, key: Subscript) -> Any:
         taken = near[key]
     except IndexError:
         return None  # the long way says what is wrong
-    if type(taken) is not np.ndarray:
+    if type(taken) is not ndarray:
         return taken
-    return viewed(x, taken, x._base or x.dbase, (_seen(x), key))
+    return viewed(x, taken, base_of(x), (_seen(x), key))
 
 
 def _seen(x: Array) -> Any:
@@ -427,7 +425,9 @@ def picked(x: Array, key: Array, long: Callable[..., Any]) -> Any:
     if not (index.ndim and near.size and index.size and near.ndim):
         return None
     away = is_away(x) or is_away(key)
-    if index.size * (nd.nbytes(near) // len(near)) > QUICK or (away and config.place == "engines"):
+    if away and config.place == "engines":
+        return None
+    if index.size * (nd.nbytes(near) // len(near)) > nd.QUICK:
         return None
     try:
         found = near[index]
@@ -458,22 +458,25 @@ def with_units(x: Array, shown: np.ndarray) -> Any:
             i += 1
     if i < len(lengths):
         return None
-    return viewed(x, shown, x._base or x.dbase, (_seen(x), tuple(key)))
+    return viewed(x, shown, base_of(x), (_seen(x), tuple(key)))
 
 
-def turned(x: Array, axes: Ints) -> Any:
-    """Return an array in reach with its axes in another order, a view; None if it is not."""
+def turned(x: Array, axes: Ints | None) -> Any:
+    """Return an array in reach with its axes in another order, a view; None if it is not.
+
+    None for the axes stands for those that there are, from the last to the first.
+    """
     near = near_of(x)
     if near is None:
         return None
-    key = (_seen(x), Turn(axes))
-    return viewed(x, near.transpose(axes), x._base or x.dbase, key)
+    turn = _BACKWARDS[near.ndim] if axes is None else Turn(axes)
+    return viewed(x, near.transpose(axes), base_of(x), (_seen(x), turn))
 
 
 def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
     """Return ``run(x, *args)`` of a small array in reach, which lies as ``x``; None if not."""
     near = near_of(x)
-    if near is None or nd.nbytes(near) > QUICK:
+    if near is None or nd.nbytes(near) > nd.QUICK:
         return None
     away = [x] if is_away(x) else []
     if away and config.place == "engines":
@@ -488,7 +491,7 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     if near is None or given is None or (x.single and not near.ndim):
         return False  # a single one is as good as a scalar, and so never written
     index: Any = key
-    if type(index) is Array.made:
+    if isinstance(index, Fields):
         index = _index(x, near, index)
         if index is None:
             return False
@@ -497,7 +500,7 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     if x._whole is not None:
         x._base.kept = None
     try:
-        if nd.nbytes(near) > QUICK and type(key) is not int and near[index].nbytes > QUICK:
+        if nd.nbytes(near) > nd.QUICK and type(key) is not int and near[index].nbytes > nd.QUICK:
             return False
         if nd.COMPILED and _is_users():
             near[index] = given
@@ -514,17 +517,18 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
 def _given(x: Array, value: object) -> Any:
     """Return what NumPy gets for a value to store, None if it is not so small."""
     if isinstance(value, Fields):
-        given = near_of(value) if value.session is x.session else None
-        return None if given is None or nd.nbytes(given) > QUICK else given
+        other: Fields = value
+        given = near_of(other) if other.session is x.session else None
+        return None if given is None or nd.nbytes(given) > nd.QUICK else given
     return value if type(value) in SCALARS else None
 
 
-def _index(x: Array, near: np.ndarray, key: Array) -> Any:
+def _index(x: Array, near: np.ndarray, key: Fields) -> Any:
     """Return what NumPy gets for an array that is an index, None if the step is not so small."""
     index = near_of(key)
     if index is None or key.session is not x.session or not index.ndim:
         return None
-    if nd.nbytes(near) > HALF or nd.nbytes(index) > HALF:
+    if nd.nbytes(near) > nd.HALF or nd.nbytes(index) > nd.HALF:
         return None
     away = is_away(x) or is_away(key)
     return None if away and config.place == "engines" else index
@@ -532,8 +536,8 @@ def _index(x: Array, near: np.ndarray, key: Array) -> Any:
 
 def _is_small(args: Sequence[Any]) -> bool:
     """Tell whether a result is small of operands of several shapes."""
-    shapes = [a.shape[::-1] for a in args if type(a) is np.ndarray]
-    return 16 * prod(map(max, zip_longest(*shapes, fillvalue=1))) <= QUICK
+    shapes = [a.shape[::-1] for a in args if type(a) is ndarray]
+    return 16 * prod(map(max, zip_longest(*shapes, fillvalue=1))) <= nd.QUICK
 
 
 def made_of(

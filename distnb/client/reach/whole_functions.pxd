@@ -1,5 +1,5 @@
 cimport distnb.common.ndarrays as nd
-from distnb.client.handle.fields cimport fresh, is_away, near_of
+from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of
 from distnb.client.reach.rehearsal cimport part
 
 cpdef step(object numpys, object function, object kind, tuple args, dict options)

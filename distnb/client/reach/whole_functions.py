@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import STORABLE, Array, storable
-from distnb.client.handle.fields import fresh, is_away, near_of
-from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
+from distnb.client.handle.fields import Fields, fits, fresh, is_away, near_of
+from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
 from distnb.client.reach.admission import admitted, is_mine
 from distnb.client.reach.rehearsal import part, promise
-from distnb.client.reach.small_steps import HALF, QUICK
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -112,7 +112,7 @@ def step(
         found = in_context().run(numpys, *nears, **named)
     except BaseException as error:
         return left(error)
-    plain = type(found) is np.ndarray and found.base is None and found.dtype in STORABLE
+    plain = type(found) is ndarray and found.base is None and found.dtype in STORABLE
     good = plain or type(found) in SCALARS  # these are most of what comes
     if not good and (not _is_result(found) or _shows(found, [*nears, *named.values()])):
         return None
@@ -190,13 +190,14 @@ class _RefusedError(Exception):
 def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
     """Return an argument as NumPy gets it; add the arrays in it to a list."""
     kind = type(x)
-    if kind is Array.made:
-        near = near_of(x)
+    if isinstance(x, Fields):
+        array: Any = x
+        near = near_of(array)
         if near is None:
             few = what == "picks" and not arrays
-            if not admitted(x.session, (x,), 0 if few else x.nbytes):
+            if not admitted(array.session, (array,), 0 if few else array.nbytes):
                 raise _RefusedError
-            near = x.near
+            near = array.near
         if near is None or not near.size:
             raise _RefusedError
         arrays.append(x)
@@ -205,7 +206,7 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
         return x
     if kind is list or kind is tuple:
         return kind([_near(item, arrays, what) for item in x])
-    if kind is np.ndarray:
+    if type(x) is ndarray:
         return x
     raise _RefusedError
 
@@ -221,18 +222,19 @@ def _allowed(
     """Tell whether the notebook is to do a step on arrays in reach."""
     if not home and (config.place == "engines" or kind in ("home", "wide")):
         return False
-    if nbytes > HALF and not is_mine(arrays[0].session, 2 * nbytes):  # for the result takes as much
-        return kind == "picks" and _picked(*args) <= QUICK
+    # Twice as much, for the result takes it, too
+    if nbytes > nd.HALF and not is_mine(arrays[0].session, 2 * nbytes):
+        return kind == "picks" and _picked(*args) <= nd.QUICK
     if kind in ("exact", "picks"):
         return True
     if kind == "sums":
         return home or not any(x.dtype.kind in "fc" for x in arrays)
     if kind == "grows":
-        return 8 * _factor(args) <= QUICK
+        return 8 * _factor(args) <= nd.QUICK
     given = len(args) + len(options)
-    if kind == "wide" and 16 * _most(arrays) > QUICK < 16 * _widest(arrays, given):
+    if kind == "wide" and 16 * _most(arrays) > nd.QUICK < 16 * _widest(arrays, given):
         return False
-    return 16 * _asked((*args, *options.values()) if options else args) <= QUICK
+    return 16 * _asked((*args, *options.values()) if options else args) <= nd.QUICK
 
 
 def _most(arrays: Sequence[Any]) -> int:
@@ -305,10 +307,10 @@ def _shows(found: object, nears: Sequence[Any]) -> bool:
     """Tell whether a result is NumPy's view of an operand: then the long way makes ours."""
     if isinstance(found, tuple | list):
         return any(_shows(f, nears) for f in found)
-    if type(found) is not np.ndarray or found.flags.owndata:
+    if type(found) is not ndarray or found.flags.owndata:
         return False
     return any(
-        np.may_share_memory(found, x) if type(x) is np.ndarray else _shows(found, x)
+        np.may_share_memory(found, x) if type(x) is ndarray else _shows(found, x)
         for x in nears
         if type(x) in (np.ndarray, tuple, list)
     )
@@ -316,7 +318,7 @@ def _shows(found: object, nears: Sequence[Any]) -> bool:
 
 def _results(session: Session, found: Any, promised: Callable[..., Any] | None) -> Any:
     """Return what NumPy returned, with arrays in place of ndarrays."""
-    if type(found) is not np.ndarray and isinstance(found, tuple | list):
+    if type(found) is not ndarray and isinstance(found, tuple | list):
         made = [_result(session, f, promised, i) for i, f in enumerate(found)]
         return type(found)(*made) if hasattr(found, "_fields") else type(found)(made)
     return _result(session, found, promised, 0)
@@ -351,8 +353,9 @@ def _promised(
 def _played(x: Any) -> Any:
     """Return arguments with the part of each array in its place."""
     kind = type(x)
-    if kind is Array.made:
-        return part(x)
+    if isinstance(x, Fields):
+        one: Any = x
+        return part(one)
     if kind is list or kind is tuple:
         return kind([_played(item) for item in x])
     return {k: _played(v) for k, v in x.items()} if kind is dict else x

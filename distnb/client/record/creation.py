@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import STORABLE, Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, array_of, from_host
-from distnb.client.handle.host_arrays import fits
+from distnb.client.handle.fields import fits
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.aliasing import outline
 from distnb.client.reach.small_steps import like

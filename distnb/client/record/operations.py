@@ -22,14 +22,15 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.reach.admission import admitted
-from distnb.client.reach.small_steps import QUICK, made_of, quick, quick_out
 from distnb.client.reach.small_steps import done as quick_done
+from distnb.client.reach.small_steps import made_of, quick, quick_out
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.record.ufunc_options import as_mask, has_plain, options_of, put_plain
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
+from distnb.common.ndarrays import QUICK
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
@@ -438,10 +439,12 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
 
 
 def _listed(value: Any, dtype: np.dtype) -> Any:
-    """Return a list, or text, as an array; NumPy does not cast these, but stores one by one."""
+    """Return what NumPy does not cast, but stores one by one, as an array: lists, text, objects."""
     if isinstance(value, list | tuple):
         return np.asarray(value, dtype)
-    if isinstance(value, str | bytes):
+    if isinstance(value, Array | int | float | complex | np.number):
+        return value
+    if np.asarray(value).dtype.kind in "USO":
         try:
             return np.asarray(value, dtype)
         except ValueError as error:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Shape
 from distnb.client.handle.array import Array
-from distnb.client.handle.host_arrays import fits
+from distnb.client.handle.fields import fits
 from distnb.client.record.creation import asarray
 from distnb.client.record.gather_scatter import flat_indices
 from distnb.client.record.namespace import stands_for

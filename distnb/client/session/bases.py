@@ -9,6 +9,7 @@ from weakref import ref
 import numpy as np
 
 from distnb.client.batching.budget import need
+from distnb.client.batching.entries import Entry, Promised, come, reached
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
@@ -18,13 +19,6 @@ __all__ = ["MANY", "Base", "bases_of"]
 
 #: Bases of one memory from which those that are gone are looked for when there are twice as many.
 MANY = 64
-
-
-class Promised(Protocol):
-    """What finds a layout when somebody asks."""
-
-    def layout(self) -> Layout:
-        """Return it."""
 
 
 class Relation(Protocol):
@@ -53,7 +47,7 @@ class Relation(Protocol):
         """Bring them all in reach, if ``come`` can bring one."""
 
 
-class Base:
+class Base(Entry):
     """The owner of memory, on the engines or in the notebook.
 
     On the engines it is known by its ``handle``; dropping the last reference frees it. In the
@@ -68,28 +62,9 @@ class Base:
     ``disk`` lies there, and in memory there is nothing of it (``handle.spilling``).
     """
 
-    __slots__ = (
-        *(
-            "__weakref__",
-            "apart",
-            "disk",
-            "dtype",
-            "exported",
-            "sharing",
-            "handle",
-            "host",
-            "kept",
-            "known",
-            "layout",
-            "look",
-            "lost",
-            "memory",
-            "nbytes",
-            "near",
-        ),
-        "promise",
-        *("session", "shape", "since", "site", "turn"),
-    )
+    __slots__ = ()
+    session: Session
+    look: Relation | None
 
     def __init__(
         self,
@@ -104,35 +79,14 @@ class Base:
         if session.closed or not session.connection.ready:
             session.check_open()
         handles = session.handles
-        self.shape = shape
-        self.dtype = dtype
-        self.layout = layout
-        self.host: np.ndarray | None = None
-        self.near: np.ndarray | None = None
-        self.promise: Promised | None = None
-        self.memory: np.ndarray | None = None
-        self.apart = False
-        self.disk: np.ndarray | None = None
-        #: Layout, or what else it is of the elements -> base on the engines with that; or a mark.
-        self.kept: dict[Any, Any] | None = None
-        #: Bases whose memory in the notebook is that of this one, looked at in another way.
-        self.sharing: list[ref[Base]] | None = None
-        #: What it is to bases on engines with the same elements in another shape.
-        self.look: Relation | None = None
-        #: Whether others have its memory in the notebook, so that it must stay there.
-        self.exported = False
-        #: The elements, where they are known and engines have nothing of it yet.
-        self.known: np.ndarray | None = None
-        #: Whether its content is lost, or why.
-        self.lost: bool | str = False
-        #: The line that made it, as the session numbers them; -1 if that was not noted.
-        self.site = -1
-        #: Added to the numbers of its handles' specs: another one after each change of layout.
-        self.turn = 0
+        self.shape, self.dtype, self._layout = shape, dtype, layout
+        # As in come() and begin(), without calls: this is the way of every operation.
+        self.host = self.near = self.promise = self.memory = self.disk = self.kept = None
+        self.sharing = self.look = self.known = None
+        self.apart = self.exported = self.lost = False
+        self.turn, self.site = 0, -1
         self.handle = next(handles.numbers)
-        #: No batch before this one has to do with the content.
         self.since = session.connection.batches + 1
-        # As in begin(), without a call: this is the way of every operation.
         self.nbytes = handles.budget.reserve(shape, dtype, layout, need)
         handles.entries[self.handle] = ref(self)
 
@@ -149,58 +103,24 @@ class Base:
         Its layout may be promised. If it is that of the notebook, so is the base.
         """
         base = cls.__new__(cls)
-        base.session = session
-        base.nbytes = -1
-        base.shape = near.shape
-        base.dtype = near.dtype
-        base.near = near
-        base.host = base.kept = base.known = base.promise = base.sharing = base.look = None
-        base.exported = base.apart = False
-        base.memory, base.disk = memory, None
-        base.site = -1
-        base.lost = False
-        base.turn = 0
-        if not isinstance(layout, Layout):
-            base.promise = layout
-            return base
-        base.layout = layout
-        if layout.here:
-            base.host = near
+        reached(base, session, near, layout)
+        base.memory = memory
         return base
-
-    def __getattr__(self, name: str) -> Any:
-        """Find a layout that was promised, or say that no batch has to do with the content yet."""
-        if name == "since":
-            return 0
-        if name != "layout":
-            raise AttributeError(f"'Base' object has no attribute {name!r}")
-        promise: Any = self.promise
-        layout = self.layout = promise.layout()
-        return layout
 
     @classmethod
     def to_come(cls, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
         """Return a base on the engines that does not count before :meth:`begin`."""
         base = cls.__new__(cls)
-        base.session = session
-        base.nbytes = -1
-        base.handle = session.new_handle()
-        base.shape = shape
-        base.dtype = dtype
+        come(base, session, shape, dtype)
         base.layout = layout
-        base.host = base.near = base.memory = base.promise = base.kept = base.known = None
-        base.sharing = base.look = base.disk = None
-        base.exported = base.apart = False
-        base.site = -1
-        base.lost = False
-        base.turn = 0
+        base.handle = session.new_handle()
         base.since = session.batches + 1
         return base
 
     @property
     def heard_of(self) -> bool:
         """Whether engines have heard of it; else it has no handle, and is in reach."""
-        return hasattr(self, "handle")
+        return self.handle > 0
 
     def move(self, layout: Layout, need: int | None = None) -> None:
         """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
@@ -243,7 +163,7 @@ class Base:
     def exchange(self, other: Base) -> None:
         """Take the memory of another base, which has the same elements elsewhere, for one's own."""
         for name in ("handle", "nbytes", "layout", "since", "memory", "disk"):
-            mine, its = getattr(self, name, 0), getattr(other, name)
+            mine, its = getattr(self, name), getattr(other, name)
             setattr(self, name, its)
             setattr(other, name, mine)
         self.promise = None
@@ -280,8 +200,9 @@ class Base:
         place = self.session.memory.place(self.memory)
         return ("same", place) if how == ("same",) else ("at", place, *how)
 
-    def __del__(self) -> None:
-        if self.nbytes >= 0 and not self.session.closed:
+    def free(self) -> None:
+        """Free what engines have of it, as its last reference went."""
+        if not self.session.closed:
             memory = self.session.memory
             if self.memory is not None and (self.near is None or memory.shown):
                 # Engines may be at it, or their users look at it.

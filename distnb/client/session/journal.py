@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import NamedTuple
 
-from distnb.client.batching.handle_table import Entry
+from distnb.client.batching.entries import Entry
 from distnb.geometry.layout import Ints
 from distnb.measure.records import Times
 from distnb.plans.forecast import Spec

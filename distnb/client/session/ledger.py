@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.batching.connection import Sent
-from distnb.client.batching.handle_table import Entry, HandleTable
+from distnb.client.batching.entries import Entry
+from distnb.client.batching.handle_table import HandleTable
 from distnb.client.session.shared_memory import SharedMemory
 from distnb.geometry.layout import Ints, Layout
 from distnb.wire.protocol import Collective, Command, Create, Free

@@ -16,7 +16,7 @@ from distnb.client.batching.budget import Budget
 from distnb.client.batching.call_sites import CallSites
 from distnb.client.batching.connection import Connection
 from distnb.client.batching.failures import lost_error
-from distnb.client.batching.handle_table import Entry, HandleTable
+from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import MISSING, Replies, fill_in
 from distnb.client.batching.user_functions import Functions
@@ -122,6 +122,7 @@ class Session(Closable):
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
         self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
+        self.bases = self.handles.bases
         self.handles.budget.spill = lambda excess: Session.spilled_by(self, excess)
         self.functions = Functions(self._define, self.recorder.delete)
         self.connection = Connection(transport)
@@ -296,10 +297,6 @@ class Session(Closable):
         with self.recorder.lock:  # the idle timer must not send the one without the other
             self.deferred.record()  # nor what is recorded before a command, if that fills a batch
             self.record(make(self.recorder.attach(parts)))
-
-    def bases(self) -> list[Entry]:
-        """Return the bases on the engines that are alive."""
-        return self.handles.bases()
 
     def room(self) -> int | None:
         """Return the bytes that another base may take on an engine (None if unknown)."""

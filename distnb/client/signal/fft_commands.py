@@ -26,12 +26,13 @@ import numpy as np
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import as_dist, copied, in_layout
 from distnb.client.reach.admission import admitted
-from distnb.client.reach.small_steps import QUICK, made_of
+from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import empty, zeros
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import stay
 from distnb.client.record.ranges import arange
 from distnb.client.transport.contract import ENTRY
+from distnb.common.ndarrays import QUICK
 from distnb.geometry.axes import Block, BlockCyclic, Whole
 from distnb.geometry.boxes import is_boxes
 from distnb.geometry.layout import (
