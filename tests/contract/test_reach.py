@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import itertools
 import operator
 import threading
 import warnings
@@ -776,3 +777,57 @@ def test_numpys_scalars_and_arrays_are_operands_of_small_steps(session):
     assert (a < x).copy().layout.base.spell() == x.copy().layout.base.spell()
     assert session.batches == before
     same(np.ones((2, 30, 20)) * x, np.ones((2, 30, 20)) * a)
+
+
+def test_what_cannot_lie_in_the_segment_is_fetched_when_it_was_wanted_often(session):
+    """Steps on columns of an array that is cut along them do not wait for engines each time."""
+    if not session.memory.possible:
+        pytest.skip("nothing is in reach here")
+    n = 400  # 1.28 MB: fetched after twenty steps
+    data = numbered((n, n)).astype(float)
+    with setting(cutoff=0, place="auto"):
+        x = dnb.array(data.T.copy(), dist=("*", "block")) if session.size > 1 else dnb.array(data.T)
+        y, expected = dnb.zeros_like(x), np.zeros((n, n))
+        session.flush()
+        before = session.batches
+        for j in range(1, n):
+            y[:, j] = 0.5 * x[:, j] + 0.25 * y[:, j - 1]
+            expected[:, j] = 0.5 * data.T[:, j] + 0.25 * expected[:, j - 1]
+        same(y, expected)
+        assert session.batches - before < 40
+
+
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (4, 3, 3, 8),
+        (7, 5),
+        (5, 1, 6),
+        (1, 6, 4),
+        (2, 70),
+        (3, 65, 2),
+        (6, 4097),
+        (2, 2, 1),
+        (9, 64),
+    ],
+    ids=str,
+)
+def test_sums_along_axes_have_the_bits_of_engines(session, shape, dist):
+    rng = np.random.default_rng(5)
+    for dtype in "fdD":
+        data = (rng.random(shape) * 10.0 ** rng.integers(-6, 6, shape)).astype(dtype)
+        x = dnb.array(data, dist=dist)
+        for n in range(1, len(shape)):
+            for axes in itertools.combinations(range(len(shape)), n):
+                for op in ("sum", "prod"):
+                    with setting(place="engines"):
+                        expected = getattr(x, op)(axis=axes)
+                        bits = expected.to_numpy()
+                    x[(0,) * x.ndim]
+                    found = getattr(x, op)(axis=axes)
+                    assert found.shape == expected.shape
+                    assert found.dtype == expected.dtype
+                    assert found.to_numpy().tobytes() == bits.tobytes()
+                    if isinstance(found, dnb.DistArray):
+                        assert found.layout == expected.layout

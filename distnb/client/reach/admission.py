@@ -42,8 +42,8 @@ _PATIENCE = 6
 _MOVED = 8 << 20
 #: Bases of which it is remembered how often they were wanted.
 _REMEMBERED = 4096
-#: Bytes of a base that cannot lie in the segment up to which it is fetched.
-_FETCHED = 1 << 16
+#: Bytes of one that cannot lie in the segment that are worth fetching, and at most.
+_FETCHED, _MOST_FETCHED = 1 << 16, 1 << 26
 
 
 class Pace:
@@ -91,7 +91,10 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     away = [base for a in arrays if (base := a.dbase).near is None]
     if not away:
         return True
-    if not (_ready(session) and all(_come(base, pace) for base in away)):
+    worth = [_pays(base, pace) for base in away]  # each is wanted once more
+    if not all(worth) or not _ready(session):
+        return False
+    if not all(_come(base, pace) for base in away):
         return False
     pace.came(session)
     return True
@@ -109,12 +112,37 @@ def _ready(session: Session) -> bool:
     return True
 
 
+def _pays(base: Base, pace: Pace) -> bool:
+    """Tell whether a base is worth waiting for: what has to be moved must be wanted often enough.
+
+    So moving takes no longer than the steps that wanted it.
+    """
+    known = (base.near, base.look, base.memory, base.disk)
+    if any(found is not None for found in known):
+        return True
+    wanted = pace.wanted.get(base.handle, 0) + 1
+    if wanted <= 0 or base.lost or base.known is not None:
+        return False
+    if len(pace.wanted) > _REMEMBERED:
+        pace.wanted = {handle: n for handle, n in pace.wanted.items() if n < 0}
+    pace.wanted[base.handle] = wanted
+    if base.session.memory.fits(base.shape, base.layout):
+        return prod(base.shape) * base.dtype.itemsize <= _MOVED * wanted
+    return _is_fetched(base, wanted)
+
+
+def _is_fetched(base: Base, wanted: int) -> bool:
+    """Tell whether a base is worth fetching that was wanted so often."""
+    nbytes = prod(base.shape) * base.dtype.itemsize
+    return nbytes <= min(_FETCHED * wanted, _MOST_FETCHED)
+
+
 def _come(base: Base, pace: Pace) -> bool:
     """Bring a base in reach, of a session that is quiet; tell whether that could be done."""
     if base.near is not None:
         return True
     if base.look is not None:
-        return bool(base.look.come(base, lambda root: _come(root, pace)))
+        return bool(base.look.come(base, lambda root: _pays(root, pace) and _come(root, pace)))
     if base.lost or base.known is not None or pace.wanted.get(base.handle, 0) < 0:
         return False
     if not may_come(base):
@@ -124,21 +152,16 @@ def _come(base: Base, pace: Pace) -> bool:
             bring_back(base)
             base.near = base.memory
     elif base.memory is None and not _laid(base, pace):
-        return _fetched(base)
+        return _fetched(base, pace)
     base.near = base.memory
     base.session.reaches += 1
     return True
 
 
 def _laid(base: Base, pace: Pace) -> bool:
-    """Let engines move a base to the shared segment, if it was wanted often enough."""
+    """Let engines move a base to the shared segment."""
     session = base.session
     if not session.memory.fits(base.shape, base.layout):
-        return False
-    if len(pace.wanted) > _REMEMBERED:
-        pace.wanted = {handle: n for handle, n in pace.wanted.items() if n < 0}
-    wanted = pace.wanted[base.handle] = pace.wanted.get(base.handle, 0) + 1
-    if prod(base.shape) * base.dtype.itemsize > _MOVED * wanted:
         return False
     memory = session.memory.take(base.shape, base.dtype, session.settled)
     if memory is None:
@@ -154,11 +177,11 @@ def _laid(base: Base, pace: Pace) -> bool:
     return base.handle not in pace.wanted
 
 
-def _fetched(base: Base) -> bool:
-    """Fetch a small base, which engines then drop, unless others may look at it there (``%px``)."""
+def _fetched(base: Base, pace: Pace) -> bool:
+    """Fetch a base, which engines then drop, unless others may look at it there (``%px``)."""
     session = base.session
-    nbytes = prod(base.shape) * base.dtype.itemsize
-    if nbytes > _FETCHED or session.memory.shown or base.memory is not None:
+    wanted = pace.wanted.pop(base.handle, 1)
+    if session.memory.shown or base.memory is not None or not _is_fetched(base, wanted):
         return False
     whole, placed = View.whole(base.shape), Placed.whole(base.shape, base.layout)
     near = session.gather(Operand(base.handle, whole), placed, base.dtype)

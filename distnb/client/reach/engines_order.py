@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from distnb.client.handle.arguments import Axes
+from distnb.client.handle.indexing import some_axes
 from distnb.client.transport.contract import ENTRY
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed, View
 from distnb.ops import table
 from distnb.wire.protocol import Operand, Reduce
 
-__all__ = ["EnginesOrder", "of_all"]
+__all__ = ["EnginesOrder", "by_rows", "of_all"]
 
 
 class EnginesOrder:
@@ -37,6 +40,8 @@ class EnginesOrder:
     ----------
     plain : bool
         Whether NumPy's order is the same.
+    rows : tuple of int, optional
+        The shape as which it is the same along axis 1, if there is one.
     """
 
     def __init__(self, op: str, x: Placed, axes: Ints, dtype: np.dtype, size: int) -> None:
@@ -44,6 +49,7 @@ class EnginesOrder:
         command = Reduce(op, 0, Operand(0, x.view), axes, dtype.str, 0)
         self._ranks = importlib.import_module(ENTRY).OneProcess(command, x, size)
         self.plain = self._ranks.plain
+        self.rows = self._ranks.rows()
         self._shape = table.reduced_shape(x.view.shape, axes, keepdims=False)
         self._dtype = dtype
         made = Placed.whole(self._shape, layout)
@@ -78,5 +84,25 @@ def of_all(op: str, shape: Ints, layout: Layout, dtype: np.dtype, size: int) -> 
     """Return the reduction of all elements of arrays; None if the parts are no intervals."""
     if not layout.in_order(shape):
         return None
-    x = Placed(shape, layout, View.whole(shape))
-    return EnginesOrder(op, x, tuple(range(len(shape))), dtype, size)
+    return _of(op, shape, layout, dtype, tuple(range(len(shape))), size)
+
+
+@lru_cache(maxsize=1024)
+def by_rows(
+    op: str, shape: Ints, layout: Layout, dtype: np.dtype, axis: Axes, size: int
+) -> tuple[Ints, Ints] | None:
+    """Return the shape as which NumPy reduces along axis 1 as engines do along axes, and what for.
+
+    The latter is the shape of the result. None if they do it in another way.
+    """
+    if not layout.in_order(shape) or not prod(shape):
+        return None
+    axes = some_axes(axis, len(shape))
+    rows = _of(op, shape, layout, dtype, axes, size).rows
+    return None if rows is None else (rows, table.reduced_shape(shape, axes, keepdims=False))
+
+
+def _of(
+    op: str, shape: Ints, layout: Layout, dtype: np.dtype, axes: Ints, size: int
+) -> EnginesOrder:
+    return EnginesOrder(op, Placed(shape, layout, View.whole(shape)), axes, dtype, size)

@@ -18,7 +18,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.fields import fresh, is_away, near_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.reach.admission import is_mine
-from distnb.client.reach.engines_order import of_all
+from distnb.client.reach.engines_order import by_rows, of_all
 from distnb.client.reach.promised_layouts import reduced, scanned
 from distnb.client.reach.small_steps import done
 from distnb.common.config import config
@@ -118,19 +118,35 @@ def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
 
 
 def _in_engines_order(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
-    """Reduce all elements of a whole array in reach; None if these are not what is reduced."""
-    if not _is_all(axis, near.ndim):
-        return None
+    """Reduce a whole array in reach as engines would; None if that takes the long way."""
     promise: Any = x.promise
     if x._whole is not None:
         if near is not x._whole:
             return None
         promise = x._base.layout
     layout = promise if type(promise) is Layout else promise.layout()
+    if not _is_all(axis, near.ndim):
+        return _by_rows(op, x, near, axis, layout)
     found = of_all(op, near.shape, layout, near.dtype, x.session.size)
     if found is not None and found.plain and nd.in_c(near):
         return done(_RUNS[op], (near, None))
     return None if found is None else watched("reduce", found, near)[()]
+
+
+def _by_rows(op: str, x: Array, near: np.ndarray, axis: Axes, layout: Layout) -> Any:
+    """Reduce some axes, if each engine has all of each result; None if that is not so."""
+    if not nd.in_c(near):
+        return None
+    try:
+        axes: Any = axis
+        found = by_rows(op, near.shape, layout, near.dtype, axes, x.session.size)
+    except (TypeError, ValueError, IndexError):  # no such axis
+        return None
+    if found is None:
+        return None
+    rows, shape = found
+    results = done(_RUNS[op], (near.reshape(rows), 1))
+    return None if results is None else fresh(x.session, results.reshape(shape), reduced(x, axis))
 
 
 def _is_all(axis: Axes, ndim: int) -> bool:

@@ -161,7 +161,7 @@ class OneProcess:
     def __init__(self, command: Reduce, placed: Placed, size: int) -> None:
         works = [Work(command, plan(placed, command.axes, r), False) for r in range(size)]
         self._parts = [_Values(work, Scratch()) for work in works]
-
+        self._shapes = [placed.layout.local_shape(placed.shape, r) for r in range(size)]
         self._first = next(
             (r for r, work in enumerate(works) if work.plan.up and work.plan.up.parent is None), 0
         )
@@ -173,6 +173,26 @@ class OneProcess:
         shape = work.plan.view_shape
         how = reduction_blocks(shape, work.command.axes) if work.plan.whole else None
         return work.plan.alone and how is not None and how.one
+
+    def rows(self) -> Ints | None:
+        """Return the shape as which NumPy, along axis 1, combines all elements in this order.
+
+        There is one where no two ranks combine what they have, and each has whole blocks, one after
+        the other. None if it is not.
+        """
+        others, kinds = 0, set()
+        for part, shape in zip(self._parts, self._shapes, strict=True):
+            axes, tree = part.work.command.axes, part.work.plan.up
+            if tree is None or shape is None or not prod(shape):
+                continue
+            together = tree.parent is not None or tree.children or not part.work.plan.whole
+            how = None if together else reduction_blocks(shape, axes)
+            found = None if how is None else how.rows
+            if found is None:
+                return None
+            others += found[0]
+            kinds.add(found[1:])
+        return (others, *kinds.pop()) if len(kinds) == 1 else None
 
     def number(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
         """Reduce all elements of the ranks' blocks, as :meth:`run` does."""

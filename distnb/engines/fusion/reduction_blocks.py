@@ -59,6 +59,14 @@ class ReductionBlocks(NamedTuple):
         return not self.first and self.last == len(self.shape) and self.step >= self.shape[0]
 
     @property
+    def rows(self) -> Ints | None:
+        """The lengths (others, of a block, kept) if each of the others is one block, else None."""
+        first, last = self.first, self.last
+        if any(self.reduced[:first]) or self.step < self.shape[first]:
+            return None
+        return prod(self.shape[:first]), prod(self.shape[first:last]), prod(self.shape[last:])
+
+    @property
     def open(self) -> Ints:
         """The axes of the array of results along which these are to be combined."""
         return (*(d for d in range(self.first) if self.reduced[d]), self.first)
