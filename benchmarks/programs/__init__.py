@@ -1,0 +1,1 @@
+"""Small programs as scientists write them for NumPy, for NumPy and distnb side by side."""
