@@ -444,7 +444,8 @@ def _listed(value: Any, dtype: np.dtype) -> Any:
         return np.asarray(value, dtype)
     if isinstance(value, Array | int | float | complex | np.number):
         return value
-    if np.asarray(value).dtype.kind in "USO":
+    known = getattr(getattr(value, "dtype", None), "kind", "")  # else it may be a file
+    if (known or np.asarray(value).dtype.kind) in "USO":
         try:
             return np.asarray(value, dtype)
         except ValueError as error:
