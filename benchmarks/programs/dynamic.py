@@ -144,7 +144,7 @@ def energies(np, mass, place, speed):
 
 def n_body(np, mass, place, speed):
     """Particles that attract each other, by leapfrog, and their energies after each step."""
-    steps, dt = 5, 0.01
+    steps, dt = 3, 0.01
     motion, gravity = np.zeros(steps + 1), np.zeros(steps + 1)
     speed -= np.mean(mass[:, None] * speed, axis=0) / np.mean(mass)
     pull = acceleration(np, mass, place)
@@ -273,19 +273,19 @@ def device(np, n):
 
 
 PROGRAMS = (
-    Program("Floyd-Warshall", floyd_warshall, roads, (66, 200, 520), 5),
+    Program("Floyd-Warshall", floyd_warshall, roads, (66, 200, 520), 4),
     Program("Nussinov", nussinov, integers(4, "n", "int32"), (32, 72, 150), 4),
     Program("common subsequence", common_subsequence, integers(4, "n k"), (120, 390, 1250), 3),
-    Program("edit distance", edit_distance, integers(4, "n k"), (910, 4900, 16000), 6),
-    Program("knapsack", knapsack, things, (600, 2100, 7000), 5),
-    Program("sieve", sieve, lambda np, n: (n,), (3400000, 18000000, 100000000), 100),
+    Program("edit distance", edit_distance, integers(4, "n k"), (910, 4900, 16000), 5),
+    Program("knapsack", knapsack, things, (600, 2100, 7000), 4),
+    Program("sieve", sieve, lambda np, n: (n,), (3400000, 18000000, 100000000), 60),
     Program("CRC-16", crc16, integers(256, "n", "uint8"), (11000, 120000, 710000), 8),
-    Program("go fast", go_fast, uniform("n,n"), (250, 700, 1400), 6),
-    Program("sparse product", sparse_product, sparse_rows, (4600, 47000, 470000), 6),
+    Program("go fast", go_fast, uniform("n,n"), (250, 700, 1400), 4),
+    Program("sparse product", sparse_product, sparse_rows, (4600, 47000, 470000), 5),
     Program("Stockham FFT", stockham_fft, signal, (15, 18, 21), 4),
     Program("n-body", n_body, particles, (110, 370, 1100), 6),
     Program("arc distance", arc_distance, uniform("8 8 n n"), (20000, 200000, 1800000), 9),
     Program("contour integral", contour_integral, ring_of_points, (140, 360, 830), 4),
     Program("self energies", self_energies, device, (5, 16, 48), 1),
-    Program("Lorenz", lorenz, lambda np, n: (n, np.array([1.0, 1.0, 1.05])), (500, 5000, 40000), 5),
+    Program("Lorenz", lorenz, lambda np, n: (n, np.array([1.0, 1.0, 1.05])), (500, 5000, 40000), 3),
 )

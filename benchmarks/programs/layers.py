@@ -278,15 +278,15 @@ def photographs(np, n):
 
 
 PROGRAMS = (
-    Program("convolution", conv2d, weights("4,n,n,3 3,3,3,8 8"), (30, 92, 270), 6),
+    Program("convolution", conv2d, weights("4,n,n,3 3,3,3,8 8"), (30, 92, 270), 5),
     Program("LeNet", lenet, digits, (14, 48, 130), 3),
     Program("ResNet block", resnet_block, weights("4,n,m,32 32,8 3,3,8,8 8,32"), (88, 230, 500), 4),
     Program("MLP", mlp, weights("n,32 32,n n n,n n n,10 10"), (760, 1800, 4000), 6),
     Program("softmax", repeated_softmax, weights("4,4,n,n"), (180, 480, 1100), 4),
     Program("covariance", covariance, variables, (270, 620, 990), 5),
-    Program("correlation", correlation, variables, (94, 250, 450), 5),
+    Program("correlation", correlation, variables, (94, 250, 450), 4),
     Program("logistic regression", logistic_regression, measurements, (30000, 130000, 10**6), 30),
-    Program("bootstrap", bootstrap, sample, (2200, 8800, 29000), 20),
+    Program("bootstrap", bootstrap, sample, (2200, 8800, 29000), 12),
     Program("principal components", principal_components, variables, (180, 440, 1100), 6),
     Program("k-means", k_means, clusters, (6000, 60000, 540000), 30),
     Program("Black-Scholes", black_scholes, uniform("n n n", low=0.5), (25000, 250000, 2500000), 9),

@@ -254,7 +254,6 @@ IN_ONE_FORM = [
     ("a.astype(object)", TypeError),
     ("a.astype('M8')", TypeError),
     ("a.astype(np.longdouble)", TypeError),
-    ("a[...] = None", TypeError),
     ("a[...] = 'x'", ValueError),
     ("a[...] = np.datetime64('2020-01-01')", TypeError),
     ("np.asarray(a, copy=False)", ValueError),

@@ -62,8 +62,8 @@ from distnb.client.math.scans import (
 from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.reach.aliasing import is_alone
-from distnb.client.reach.decorators import in_reach
-from distnb.client.reach.methods import calls, multiplies, reads, reduces, stores
+from distnb.client.reach.decorators import in_reach, reduces
+from distnb.client.reach.methods import calls, multiplies, reads, stores
 from distnb.client.reach.small_steps import like, picked, turned
 from distnb.client.record.advanced_indexing import (
     get_advanced,

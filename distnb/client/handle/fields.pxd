@@ -11,8 +11,6 @@ cdef class Fields:
     cdef public object promise, single, spec, writeable
     cdef public Closable session
 
-cdef object _made
-
 @cython.locals(found=Fields)
 cpdef fresh(object session, object near, object promise)
 

@@ -51,7 +51,7 @@ SummedAxes: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
 __all__ = ["diagonal", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
 
-@stands_for(np.tensordot, small="sums")
+@stands_for(np.tensordot, small="products")
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> Array:
     """Sum products over axes of two arrays.
 

@@ -2,7 +2,8 @@
 
 An array is in reach while the notebook may read and write its elements: what engines were asked is
 done, and they do nothing with it until it leaves. In the shared segment coming and going moves
-nothing. Small arrays elsewhere are fetched, and sent when they leave.
+nothing. Arrays elsewhere are fetched when they were wanted often enough for their size, and sent
+when they leave.
 
 What is small is done here, at NumPy's cost, what is large by the engines. If engines are busy,
 small work is recorded for them; when several such steps came one after the other, waiting for the
@@ -132,9 +133,12 @@ def _pays(base: Base, pace: Pace) -> bool:
 
 
 def _is_fetched(base: Base, wanted: int) -> bool:
-    """Tell whether a base is worth fetching that was wanted so often."""
+    """Tell whether a base is to be fetched that was wanted so often, which engines then drop.
+
+    Not where others may look at it there (``%px``).
+    """
     nbytes = prod(base.shape) * base.dtype.itemsize
-    return nbytes <= min(_FETCHED * wanted, _MOST_FETCHED)
+    return nbytes <= min(_FETCHED * wanted, _MOST_FETCHED) and not base.session.memory.shown
 
 
 def _come(base: Base, pace: Pace) -> bool:
@@ -178,10 +182,10 @@ def _laid(base: Base, pace: Pace) -> bool:
 
 
 def _fetched(base: Base, pace: Pace) -> bool:
-    """Fetch a base, which engines then drop, unless others may look at it there (``%px``)."""
+    """Fetch a base, if that pays."""
     session = base.session
     wanted = pace.wanted.pop(base.handle, 1)
-    if session.memory.shown or base.memory is not None or not _is_fetched(base, wanted):
+    if base.memory is not None or not _is_fetched(base, wanted):
         return False
     whole, placed = View.whole(base.shape), Placed.whole(base.shape, base.layout)
     near = session.gather(Operand(base.handle, whole), placed, base.dtype)

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from distnb.client.reach.methods import reduction
 from distnb.client.reach.whole_functions import Kind, Makes, made, step
 
-__all__ = ["in_reach", "makes_at_home"]
+__all__ = ["in_reach", "makes_at_home", "reduces"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -28,6 +29,20 @@ def in_reach(numpys: Callable[..., Any], kind: Kind) -> Callable[[_F], _F]:
             return f(*args, **options) if found is None else found
 
         return function  # type: ignore[return-value]
+
+    return decorate
+
+
+def reduces(op: str) -> Callable[[_F], _F]:
+    """Let a method that reduces try the short way first."""
+
+    def decorate(f: _F) -> _F:
+        @functools.wraps(f)
+        def method(self: Any, *args: Any, **options: Any) -> Any:
+            found = reduction(op, self, args, options)
+            return f(self, *args, **options) if found is None else found
+
+        return method  # type: ignore[return-value]
 
     return decorate
 

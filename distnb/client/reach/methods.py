@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,7 @@ from distnb.client.reach.small_steps import (
 from distnb.common.config import config
 from distnb.ops.fast import FAST
 
-__all__ = ["calls", "multiplies", "reads", "reduces", "stores"]
-
-_F = TypeVar("_F", bound=Callable[..., Any])
+__all__ = ["calls", "multiplies", "reads", "reduction", "stores"]
 
 #: Types of axes.
 _AXES = frozenset((int, tuple, type(None)))
@@ -53,28 +51,18 @@ def stores(long: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], N
     return method
 
 
-def reduces(op: str) -> Callable[[_F], _F]:
-    """Let a method that reduces try the short way, if it is given axes alone."""
-
-    def decorate(long: _F) -> _F:
-        @wraps(long)
-        def method(self: Array, *args: object, **options: object) -> Any:
-            axes: tuple[object, ...] = args
-            found, keepdims, known = None, False, 0
-            if options:
-                if "axis" in options:
-                    axes, known = (*args, options["axis"]), 1
-                if type(options.get("keepdims")) is bool:
-                    keepdims, known = options["keepdims"] is True, known + 1
-            if len(axes) < 2 and known == len(options):
-                axis: Any = axes[0] if axes else None
-                if type(axis) in _AXES:
-                    found = quick_reduction(op, self, axis, keepdims, True)
-            return long(self, *args, **options) if found is None else found
-
-        return method  # type: ignore[return-value]
-
-    return decorate
+def reduction(op: str, x: Array, args: tuple[object, ...], options: dict[str, object]) -> Any:
+    """Do what a method does that reduces, by the short way; None if it is given more than axes."""
+    axes, keepdims, known = args, False, 0
+    if options:
+        if "axis" in options:
+            axes, known = (*args, options["axis"]), 1
+        if type(options.get("keepdims")) is bool:
+            keepdims, known = options["keepdims"] is True, known + 1
+    axis: Any = axes[0] if axes else None
+    if len(axes) > 1 or known < len(options) or type(axis) not in _AXES:
+        return None
+    return quick_reduction(op, x, axis, keepdims)
 
 
 def multiplies(long: Callable[[Any, ArrayLike], Any]) -> Callable[[Any, ArrayLike], Any]:

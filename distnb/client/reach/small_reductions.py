@@ -43,11 +43,8 @@ _RUNS: dict[str, Callable[..., Any]] = {
 _MEANT = "dD"
 
 
-def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool, seen: bool = False) -> Any:
-    """Reduce what is in reach if NumPy's order is that of engines; return None if it is not.
-
-    ``seen`` is as in :func:`quick`.
-    """
+def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
+    """Reduce what is in reach if NumPy's order is that of engines; return None if it is not."""
     near = near_of(x)
     if near is None or not near.ndim or not near.size:
         return None
@@ -59,9 +56,9 @@ def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool, seen: bool = 
     if keepdims:
         if op not in _UFUNCS or not home:
             return None
-        found = done(_RUNS[op], (near, axis, None, None, True), seen)
+        found = done(_RUNS[op], (near, axis, None, None, True))
         return None if found is None else fresh(x.session, found, None)
-    found = done(_RUNS[op], (near, axis), seen)
+    found = done(_RUNS[op], (near, axis))
     return fresh(x.session, found, reduced(x, axis)) if type(found) is ndarray else found
 
 

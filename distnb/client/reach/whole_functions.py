@@ -30,11 +30,12 @@ from distnb.ops.scalars import SCALARS
 __all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
 
 #: What matters of a function: "exact", its result is the same wherever it is computed; "sums", that
-#: of floats depends on the order; "home", engines have a way of their own, so it is NumPy's where
+#: of floats depends on the order; "products", these are BLAS's, whose last digits depend on who
+#: computes in any case; "home", engines have a way of their own, so it is NumPy's where
 #: all arrays are at home; "wide", likewise, and its result may have the longest axes of its
 #: operands as its shape; "grows", its result may be much larger than the operands; "picks", it
 #: takes some of the elements of the first one, by the others.
-Kind: TypeAlias = Literal["exact", "sums", "home", "wide", "grows", "picks"]
+Kind: TypeAlias = Literal["exact", "sums", "products", "home", "wide", "grows", "picks"]
 #: Returns how many elements an array has at most that a function makes of such arguments.
 Makes: TypeAlias = Callable[..., Any]
 
@@ -225,7 +226,7 @@ def _allowed(
     # Twice as much, for the result takes it, too
     if nbytes > nd.HALF and not is_mine(arrays[0].session, 2 * nbytes):
         return kind == "picks" and _picked(*args) <= nd.QUICK
-    if kind in ("exact", "picks"):
+    if kind in ("exact", "picks", "products"):
         return True
     if kind == "sums":
         return home or not any(x.dtype.kind in "fc" for x in arrays)
