@@ -797,6 +797,22 @@ def test_what_cannot_lie_in_the_segment_is_fetched_when_it_was_wanted_often(sess
         assert session.batches - before < 40  # it was one for each step
 
 
+def test_what_users_of_engines_look_at_is_not_fetched(session, monkeypatch):
+    """Only that: other arrays come in reach as ever, and what was shown is the one that is there."""
+    if not session.memory.possible or session.size == 1 or session.transport.rank is not None:
+        pytest.skip("nothing is in reach here, or all is in the segment")
+    monkeypatch.setattr(session.memory, "seen", set())
+    with setting(cutoff=0, place="auto", flush_idle=60):
+        shown, other = (dnb.array(numbered((64, 64)), dist=("*", "block")) for _ in range(2))
+        session.bind([("shown", shown.operand)])
+        for i in range(40):
+            shown[:, 1] += 1
+            other[:, 1] += 1
+        session.flush()
+        assert shown.dbase.near is None and other.dbase.near is not None
+        same(shown, other)
+
+
 @pytest.mark.parametrize("dist", DISTS, ids=str)
 @pytest.mark.parametrize(
     "shape",

@@ -34,7 +34,7 @@ def local_part(x: Array) -> Any:
         move_out(x.dbase)
     operand = x.operand
     session.flush()
-    session.memory.shown = True  # it may be written from now on
+    session.memory.lend([operand.base])
     return session.transport.local(operand)
 
 

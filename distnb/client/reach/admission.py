@@ -135,10 +135,13 @@ def _pays(base: Base, pace: Pace) -> bool:
 def _is_fetched(base: Base, wanted: int) -> bool:
     """Tell whether a base is to be fetched that was wanted so often, which engines then drop.
 
-    Not where others may look at it there (``%px``).
+    Not where users may look at it there (``%px``).
     """
     nbytes = prod(base.shape) * base.dtype.itemsize
-    return nbytes <= min(_FETCHED * wanted, _MOST_FETCHED) and not base.session.memory.shown
+    return (
+        nbytes <= min(_FETCHED * wanted, _MOST_FETCHED)
+        and base.handle not in base.session.memory.seen
+    )
 
 
 def _come(base: Base, pace: Pace) -> bool:

@@ -73,8 +73,12 @@ class SharedMemory:
 
     def show(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Note what engines' users are shown, who may look at it at any time from now on."""
+        self.lend([x.base for _, x in names if type(x) is Operand])
+
+    def lend(self, handles: Iterable[int]) -> None:
+        """Note bases at whose parts users look themselves, and may write them at any time."""
         self.shown = True
-        self.seen |= {x.base for _, x in names if type(x) is Operand}
+        self.seen.update(handles)
 
     def available(self) -> bool:
         """Tell whether all engines have mapped the segment; the first call asks them."""
