@@ -805,11 +805,12 @@ def test_what_users_of_engines_look_at_is_not_fetched(session, monkeypatch):
     with setting(cutoff=0, place="auto", flush_idle=60):
         shown, other = (dnb.array(numbered((64, 64)), dist=("*", "block")) for _ in range(2))
         session.bind([("shown", shown.operand)])
-        for i in range(40):
+        for _ in range(40):
             shown[:, 1] += 1
             other[:, 1] += 1
         session.flush()
-        assert shown.dbase.near is None and other.dbase.near is not None
+        assert shown.dbase.near is None
+        assert other.dbase.near is not None
         same(shown, other)
 
 
