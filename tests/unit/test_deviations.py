@@ -33,7 +33,7 @@ def _engines():
 
 def outcome(code, xp):
     """Return what an expression gives, as text, or the name of what it raises."""
-    names = {"np": xp, "operator": operator}
+    names = {"np": xp, "numpy": np, "operator": operator}
 
     def told(text):
         dnb.session().flush()  # what came before is not counted
