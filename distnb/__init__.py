@@ -25,7 +25,16 @@ from distnb.client.lasting.kept_arrays import arrays, attach
 from distnb.client.lasting.restoring import restore
 from distnb.client.record.placement import Placement
 from distnb.client.reports.profiling import Profile, profile
-from distnb.client.session.current import connect, inprocess, need, session, spmd, start, subset
+from distnb.client.session.current import (
+    connect,
+    in_use,
+    inprocess,
+    need,
+    session,
+    spmd,
+    start,
+    subset,
+)
 from distnb.client.session.session import Session
 from distnb.common.config import Config, config
 from distnb.common.errors import (
@@ -134,7 +143,7 @@ def dashboard(session: Session | None = None) -> Any:
     Parameters
     ----------
     session : Session, optional
-        By default the current one.
+        By default the one of the arrays that the last cell was about.
 
     Returns
     -------
@@ -150,7 +159,8 @@ def dashboard(session: Session | None = None) -> Any:
     >>> print(board)
     2 engines by in this process; ...
     """
-    return importlib.import_module("distnb.widgets.status.dashboard").Dashboard(need(session))
+    found = need(in_use() if session is None else session)
+    return importlib.import_module("distnb.widgets.status.dashboard").Dashboard(found)
 
 
 def choose_layout(array: DistArray, name: str | None = None) -> Any:

@@ -73,7 +73,10 @@ def compile_into(folder: Path) -> None:
     names = [f"distnb/{k}/{name}.py" for k, v in NATIVE["MODULES"].items() for name in v]
     with tempfile.TemporaryDirectory() as work:
         os.chdir(ROOT)
-        made = cythonize(names, build_dir=work, compiler_directives=_DIRECTIVES, quiet=True)
+        cores = os.cpu_count() or 1
+        made = cythonize(
+            names, build_dir=work, compiler_directives=_DIRECTIVES, quiet=True, nthreads=cores
+        )
         for each in made:
             each.extra_compile_args = ["-O2", "-g0", "-w"]
         extra = [f"distnb/{k}/{name}" for k, v in NATIVE["EXTRA"].items() for name in v]
@@ -83,7 +86,7 @@ def compile_into(folder: Path) -> None:
             each.define_macros = [("NPY_TARGET_VERSION", "NPY_2_1_API_VERSION")]
         command = build_ext(Distribution({"name": "distnb", "ext_modules": made}))
         command.build_lib, command.build_temp = f"{work}/lib", work
-        command.parallel = os.cpu_count()
+        command.parallel = cores
         command.ensure_finalized()
         command.run()
         put(Path(work, "lib/distnb"), folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -55,9 +55,9 @@ def plain_errors(magic: str) -> Iterator[None]:
         raise UsageError(f"{magic}: {error}") from error
 
 
-def session_of(magic: str) -> Session:
-    """Return the current session."""
-    found = current.active()
+def session_of(magic: str, arrays: Iterable[DistArray] = ()) -> Session:
+    """Return the session of arrays, by default of those that the last cell was about."""
+    found = next((x.session for x in arrays), current.in_use())
     if found is None:
         raise UsageError(f"{magic}: got no session, expected one; run %distnb start first")
     return found

@@ -32,8 +32,10 @@ class Cells:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        #: Commands before the cell; and whether the user was told what ``%timeit`` times.
-        self._recorded, self._told = 0, False
+        #: Session -> its commands before the cell.
+        self._recorded: dict[Session, int] = {}
+        #: Whether the user was told what ``%timeit`` times.
+        self._told = False
         #: Whether a cell runs, and what writes the next checkpoint if none does then.
         self._running = False
         self._timer: asyncio.TimerHandle | None = None
@@ -53,18 +55,25 @@ class Cells:
     def before(self, info: Any = None) -> None:
         """Start of a cell: what comes now belongs to it."""
         self._running = True
-        session = current.active()
-        if session is not None:
+        self._recorded = {}
+        for session in current.open_sessions():
             session.journal.begin()
-            self._recorded = session.recorded
+            self._recorded[session] = session.recorded
 
     def after(self, result: Any = None) -> None:
         """End of a cell: send what is pending, wait for it, and show what went wrong."""
         self._running = False
-        session = current.active()
-        if session is None:
+        if not current.open_sessions():
             return
         follow_cells(self.shell)
+        worked = current.most_recorded(self._recorded)
+        current.use(worked[0] if worked else None)
+        for session in current.open_sessions():
+            self._ended(session)
+        self._tell_of_timing(bool(worked), result)
+
+    def _ended(self, session: Session) -> None:
+        """Wait for what a cell asked of a session, and show what went wrong."""
         try:
             if session.waits:  # not for an engine that stands still, in cells that need none
                 session.flush()
@@ -76,7 +85,6 @@ class Cells:
             self.shell.showtraceback(sys.exc_info())
         finally:
             session.journal.end()
-        self._tell_of_timing(session, result)
 
     def _repeat(self) -> None:
         """Write the checkpoints for which it is time, and come again when it is for the next."""
@@ -96,10 +104,10 @@ class Cells:
             for session in current.open_sessions():
                 repeat(session)
 
-    def _tell_of_timing(self, session: Session, result: Any) -> None:
+    def _tell_of_timing(self, worked: bool, result: Any) -> None:
         """Say once that ``%timeit`` does not wait for the engines, where it times their work."""
         code = getattr(getattr(result, "info", None), "raw_cell", None) or ""
-        if not self._told and session.recorded > self._recorded and _TIMED.search(code):
+        if not self._told and worked and _TIMED.search(code):
             self._told = True
             print(
                 "distnb: operations return before the engines have done them, so %timeit and %time "

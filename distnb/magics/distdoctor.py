@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from IPython.core.magic import (
@@ -15,6 +16,8 @@ from IPython.core.magic_arguments import magic_arguments
 from IPython.display import display
 
 from distnb.client.reports.doctor import diagnose
+from distnb.client.session import current
+from distnb.client.session.session import Session
 from distnb.magics.arguments import (
     arrays_of,
     deliver,
@@ -56,13 +59,12 @@ class DoctorMagics(Magics):
                 total += float(A[i])
         """
         args = parse(self.distdoctor, line)
-        session = session_of("%distdoctor")
-        result = None
+        session, result = session_of("%distdoctor"), None
         if cell is not None:
-            session.flush()
-            session.journal.begin()
+            before = _begun(current.open_sessions())
             with nested(self.shell):
                 result = self.shell.run_cell(cell)
+            session = next(iter(current.most_recorded(before)), session)
         session.flush()
         names = {
             handle: name
@@ -79,6 +81,16 @@ class DoctorMagics(Magics):
                 display(shown)
             result.raise_error()
         return shown
+
+
+def _begun(sessions: Iterable[Session]) -> dict[Session, int]:
+    """Let a new cell begin in journals; return the commands of sessions by then."""
+    found = {}
+    for each in sessions:
+        each.flush()
+        each.journal.begin()
+        found[each] = each.recorded
+    return found
 
 
 def _is_there(x: Any) -> bool:

@@ -46,9 +46,9 @@ class MemoryMagics(Magics):
             %distmem -q -o memory
         """
         args = parse(self.distmem, line)
-        session = session_of("%distmem")
         for name in args.arrays:
             if not isinstance(self.shell.user_ns.get(name), DistArray):
                 raise UsageError(f"%distmem: got {name!r}, expected the name of an array")
+        session = session_of("%distmem", [self.shell.user_ns[name] for name in args.arrays])
         found = survey(session, self.shell.user_ns)
         return deliver(self.shell, args, MemoryReport(found, args.arrays))

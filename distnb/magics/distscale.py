@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import CodeType
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -19,6 +20,7 @@ from IPython.core.magic import (
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.capture import capture_output
 
+from distnb.client.array.distarray import DistArray
 from distnb.client.reports.scaling import Run, Scaling, run_of
 from distnb.client.reports.subset_copies import SubsetCopies, names_in
 from distnb.client.session import current
@@ -94,7 +96,7 @@ class ScaleMagics(Magics):
             float(B.sum())
         """
         args = parse(self.distscale, line)
-        session = session_of("%%distscale")
+        session = session_of("%%distscale", self._arrays(cell))
         numbers = args.engines or doubling(session.size)
         if numbers[-1] > session.size:
             raise UsageError(
@@ -109,6 +111,18 @@ class ScaleMagics(Magics):
             shown.show()
         return deliver(self.shell, args, ScalingReport(Scaling(tuple(runs))))
 
+    def _code(self, cell: str) -> CodeType:
+        text = self.shell.transform_cell(cell)
+        return compile(text, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+    def _arrays(self, cell: str) -> list[DistArray]:
+        """Return the arrays that a cell uses by name."""
+        space = self.shell.user_ns
+        with suppress(SyntaxError):  # the cell itself will say so
+            names = sorted(names_in(self._code(cell), space))
+            return [space[name] for name in names if isinstance(space[name], DistArray)]
+        return []
+
     def _fastest(self, session: Session, n: int, repeat: int, cell: str) -> tuple[Run, Any]:
         """Return the fastest run of a cell on some engines, and what the last one printed."""
         with plain_errors("%%distscale"):
@@ -119,10 +133,7 @@ class ScaleMagics(Magics):
 
     def _run(self, session: Session, target: Session, cell: str) -> tuple[Run, Any]:
         space = self.shell.user_ns
-        code = compile(
-            self.shell.transform_cell(cell), "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        )
-        with _copied(space, names_in(code, space), SubsetCopies(session, target)):
+        with _copied(space, names_in(self._code(cell), space), SubsetCopies(session, target)):
             target.flush()
             before = session.recorded
             window = target.start_window()

@@ -16,7 +16,7 @@ from IPython.core.magic import (
 from IPython.core.magic_arguments import magic_arguments
 from IPython.display import display
 
-from distnb.client.reports.memory_bandwidth import with_memory_bandwidth
+from distnb.client.reports.profiling import Windows
 from distnb.client.session import current
 from distnb.magics.arguments import deliver, parse, storing
 from distnb.magics.cells import nested
@@ -70,11 +70,11 @@ class TimingMagics(Magics):
         if cell is None:
             line, cell = _parted(line)
         args = parse(self.disttime, line)
-        session = current.session()
-        window = session.start_window()
+        current.session()  # which starts engines, if there are none
+        windows = Windows(current.open_sessions())
         with nested(self.shell):
             result = self.shell.run_cell(cell)
-        report = TimeReport(with_memory_bandwidth(session, session.end_window(window)))
+        report = TimeReport(windows.end())
         shown = deliver(self.shell, args, report)
         if not result.success:
             if shown is not None and report.commands:  # a slip of the pen needs no report

@@ -1,5 +1,9 @@
 """The user's line is found however deep the library is when it asks."""
 
+import collections
+import threading
+
+import IPython
 import numpy as np
 import pytest
 
@@ -47,6 +51,27 @@ def test_lines_have_numbers_of_their_own():
     assert len(set(numbers)) == 1
     assert other != numbers[0]
     assert sites.line(other).endswith("other = sites.number()")
+
+
+def test_people_are_told_of_the_line_that_called_a_library():
+    """Warnings are given at the library's own, as NumPy's are."""
+    sites = CallSites()
+    for module in (collections, pytest):
+        through = as_library(module, CALLBACK)["through"]
+        found = through(sites.number)
+        assert sites.line(found).endswith("found = through(sites.number)")
+        assert sites.place(found)[0] == module.__file__ + ".callback.py"
+
+
+def test_what_a_shell_shows_is_no_line():
+    sites = CallSites()
+    through = as_library(IPython.core.formatters, CALLBACK)["through"]
+    thread = threading.Thread(
+        target=through, args=[sites.number]
+    )  # no line of the user's behind it
+    thread.start()
+    thread.join()
+    assert sites.line(0) == "what the cell shows"
 
 
 @pytest.mark.tier("test")

@@ -151,6 +151,7 @@ def test_reductions_along_the_split_axis(session):
 
 
 def test_gathers_that_the_line_does_not_ask_for(session):
+    gaussian_filter = pytest.importorskip("scipy.ndimage").gaussian_filter
     a = dnb.ones((100, 100))
     session.journal.begin()
     np.linalg.matrix_power(np.asarray(a), 2)
@@ -158,6 +159,11 @@ def test_gathers_that_the_line_does_not_ask_for(session):
     assert (finding.kind, finding.bytes) == ("gather", 80_000)
     assert "does not ask" in finding.what
     assert finding.instead.startswith("dnb.linalg.matrix_power(a)")
+    session.journal.begin()
+    gaussian_filter(a, 2.0)
+    (finding,) = examine(session, a=a).findings
+    assert "test_doctor.py line" in finding.line  # and not that of SciPy
+    assert finding.instead.startswith("dnb.map_blocks(f, a)")
     session.journal.begin()
     a.to_numpy()
     assert kinds(examine(session, a=a)) == []

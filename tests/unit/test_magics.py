@@ -67,6 +67,42 @@ def test_status_names_the_engines(shell, session):
     assert status._repr_html_().count("<tr>") == 4
 
 
+def test_magics_are_about_the_session_of_the_arrays(shell, session):
+    """Which is not always the current one."""
+    shell.user_ns.update(A=dnb.ones((30, 30)), dnb=dnb)
+    with dnb.inprocess(2):
+        shell.user_ns["B"] = dnb.ones((20, 20))
+        run(shell, "dnb.session().size")  # a cell that asks engines for nothing
+        report = run(shell, "%%disttime\nfloat((A + 1).sum())")
+        assert len(report.engines) == 3
+        assert report.commands > 0
+        assert report.notes == ()
+        run(shell, "for i in range(40): A[i % 30, 0] = i")
+        assert "elements of A are written" in repr(shell.run_line_magic("distdoctor", ""))
+        assert "A" in repr(shell.run_line_magic("distmem", ""))
+        board = dnb.dashboard()
+        assert board.session is session
+        board.close()
+        doctor = run(shell, "%%distdoctor\nfor i in range(40): B[i % 20, 0] = i")
+        assert "elements of B are written" in repr(doctor)
+        with dnb.profile() as report:
+            float((shell.user_ns["A"] + 1).sum())
+        assert len(report.engines) == 3
+        scaled = run(shell, "%%distscale --engines 3 --repeat 1\nfloat((A + 1).sum())")
+        assert "3" in repr(scaled)
+        report = run(shell, "%%disttime\nfloat(A.sum() + A.max())\nfloat(B.sum())")
+        assert len(report.engines) == 3
+        assert "another session, of 2 engines" in report.notes[0]
+        assert "another session, of 2 engines" in report._repr_html_()
+
+
+def test_errors_of_all_sessions_come_in_their_cell(shell, session, capsys):
+    with dnb.inprocess(2):
+        shell.user_ns.update(A=dnb.ones(4, session=session), dnb=dnb)
+        shell.run_cell("B = dnb.map(lambda x: 1 / 0, A)")
+        assert "ZeroDivisionError" in capsys.readouterr().out
+
+
 def test_stop_closes_the_session(shell, session):
     shell.run_line_magic("distnb", "stop")
     assert session.closed

@@ -5,8 +5,9 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import sysconfig
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,17 +19,24 @@ _HERE = os.path.dirname(sys.modules["distnb"].__file__ or "") + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 #: What calls a ufunc of Numba's for the user.
 _NUMBA = os.sep + os.path.join("numba", "np", "ufunc") + os.sep
+#: Where code is that others wrote, which calls us for the user.
+_OTHERS = (*{sysconfig.get_path(k) for k in ("stdlib", "purelib", "platlib")}, "<frozen ")
+#: What shows the values of cells.
+_SHELL = os.sep + "IPython" + os.sep
 #: Files that are known to be distnb's or NumPy's own, and those that are known to be the user's.
 _LIBRARY: set[str] = set()
 _USERS: set[str] = set()
+
+#: The line that runs, and the one that is told of: the user's, who called a library.
+Site: TypeAlias = tuple[str, int, str, int]
 
 
 class CallSites:
     """Numbers for lines of code, so that a command names its line by a small number."""
 
     def __init__(self) -> None:
-        self._sites: list[tuple[str, int]] = []
-        self._number_of: dict[tuple[str, int], int] = {}
+        self._sites: list[Site] = []
+        self._number_of: dict[Site, int] = {}
         #: The warnings that were given, file by file.
         self._given: dict[str, dict[Any, Any]] = {}
 
@@ -40,9 +48,11 @@ class CallSites:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename in _LIBRARY:
             frame = frame.f_back
+        told = frame
         if frame is not None and frame.f_code.co_filename not in _USERS:
             frame = user_frame(frame)
-        key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
+            told = _told(frame)
+        key = (*_position(frame), *_position(told))
         found = self._number_of.get(key)
         if found is None:
             found = self._number_of[key] = len(self._sites)
@@ -50,8 +60,10 @@ class CallSites:
         return found
 
     def line(self, site: int) -> str:
-        """Return a source line as a person reads it."""
-        name, number = self._sites[site]
+        """Return a source line as a person reads it: the user's own, not that of a library."""
+        _, _, name, number = self._sites[site]
+        if _SHELL in name:
+            return "what the cell shows"
         text = linecache.getline(name, number).strip()
         ipython = sys.modules.get("IPython")
         shell = ipython.get_ipython() if ipython is not None else None
@@ -60,8 +72,8 @@ class CallSites:
         return f"{where} line {number}: {text}" if text else f"{where} line {number}"
 
     def place(self, site: int) -> Place:
-        """Return a line as warnings are given at it."""
-        name, number = self._sites[site]
+        """Return a line as warnings are given at it, which may be a library's, as NumPy's are."""
+        name, number, _, _ = self._sites[site]
         return name, number, self._given.setdefault(name, {})
 
 
@@ -82,8 +94,31 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
     return frame
 
 
+def _told(frame: FrameType | None) -> FrameType | None:
+    """Return the frame that a person is told of: where nobody else wrote the code, if there is one.
+
+    A library that calls us for the user is not what he can change.
+    """
+    found = frame
+    while found is not None and _is_others(found.f_code.co_filename):
+        found = found.f_back
+    return frame if found is None else found
+
+
+def _position(frame: FrameType | None) -> tuple[str, int]:
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 def _is_library(name: str) -> bool:
     """Tell whether code is distnb's or NumPy's own, and remember it."""
-    found = name.startswith((_HERE, _NUMPY)) or _NUMBA in name
-    (_LIBRARY if found else _USERS).add(name)
-    return found
+    if name.startswith((_HERE, _NUMPY)) or _NUMBA in name:
+        _LIBRARY.add(name)
+        return True
+    if not name.startswith(_OTHERS):
+        _USERS.add(name)
+    return False
+
+
+def _is_others(name: str) -> bool:
+    """Tell whether code is a library's, ours included."""
+    return name not in _USERS and (_is_library(name) or name.startswith(_OTHERS))

@@ -288,14 +288,22 @@ def _fetched(trace: CellTrace, act: Act) -> int:
     return trace.nbytes(command.operand) if isinstance(command, Fetch) else 0
 
 
-def _function(line: str) -> str:
-    """Return the function of NumPy that a line calls.
+def _function(line: str) -> str | None:
+    """Return the function of NumPy that a line calls; None if that is somebody else's.
 
     >>> _function("cell line 1: np.linalg.norm(np.asarray(A))")
     'linalg.norm'
     """
     found = re.findall(r"\b(?:np|numpy)\.([a-z_.0-9]+)\(", line)
-    return next((name for name in found if name not in ("array", "asarray")), "sum")
+    return next((name for name in found if name not in ("array", "asarray")), None)
+
+
+def _on_engines(line: str, name: str) -> str:
+    """Return what does on the engines what a line does with an array in the notebook."""
+    function = _function(line)
+    if function is None:
+        return f"dnb.map_blocks(f, {name})  # a function f of parts; or reduce {name} before"
+    return f"dnb.{function}({name})  # on the engines"
 
 
 def gathers(trace: CellTrace) -> Iterator[Finding]:
@@ -314,7 +322,7 @@ def gathers(trace: CellTrace) -> Iterator[Finding]:
         instead = (
             f"here = {name}.to_numpy()  # once, before the loop"
             if meant
-            else f"dnb.{_function(line)}({name})  # on the engines"
+            else _on_engines(line, name)
         )
         seconds = sum(a.seconds for a in acts)
         yield Finding("gather", line, len(acts), seconds, nbytes, what, instead)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from distnb.client.reports.memory_bandwidth import with_memory_bandwidth
@@ -11,7 +12,46 @@ from distnb.client.session.session import Session
 from distnb.common.errors import DistnbError, explain
 from distnb.measure.events import Report
 
-__all__ = ["Profile", "profile"]
+__all__ = ["Profile", "Windows", "profile"]
+
+
+class Windows:
+    """Windows of several sessions, of which the one that did most in them is reported.
+
+    The last session is the one whose window is the least disturbed by those of the others.
+    """
+
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        living = [each for each in sessions if not each.connection.dead] or sessions[-1:]
+        self._windows = {each: each.start_window() for each in living}
+        self._before = {each: each.recorded for each in living}
+
+    def end(self) -> Report:
+        """End all; return the report, which notes who else did something."""
+        windows, self._windows = self._windows, {}
+        worked = [each for each in current.most_recorded(self._before) if each in windows]
+        first, *others = worked or list(windows)[-1:]
+        notes = [_besides(each, each.recorded - self._before[each]) for each in others]
+        report = first.end_window(windows.pop(first))
+        for each, window in windows.items():
+            if not (each.closed or each.connection.dead):
+                each.end_window(window)
+        found = with_memory_bandwidth(first, report)
+        return replace(found, notes=(*found.notes, *notes)) if notes else found
+
+    def flush(self) -> None:
+        """Wait for what was asked of those that are measured."""
+        for each in self._windows:
+            if not each.closed:
+                each.flush()
+
+
+def _besides(session: Session, commands: int) -> str:
+    """Return what is said of a session whose window is not the one that is shown."""
+    return (
+        f"{commands:,} commands went to another session, of {session.size} engines: "
+        "dnb.profile(session) tells of it"
+    )
 
 
 class Profile:
@@ -20,15 +60,15 @@ class Profile:
     #: Makes a value that shows itself of a report; the package sets it.
     shown: Callable[[Report], Any] = staticmethod(lambda report: report)
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._window: Any = None
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        self._sessions = sessions
+        self._windows: Any = None
         self._report: Any = None
         self._state = "not filled"
 
     def __enter__(self) -> Profile:
         self._report = None
-        self._window = self._session.start_window()
+        self._windows = Windows(self._sessions)
         self._state = "its block still runs"
         return self
 
@@ -36,16 +76,15 @@ class Profile:
         """Fill the report, whatever happened; raise what engines raised, if the block did not."""
         failures: list[BaseException] = []
         try:
-            self._session.flush()
+            self._windows.flush()
         except (Exception, KeyboardInterrupt) as failure:
             failures.append(failure)
         try:
-            report = self._session.end_window(self._window)
-            self._report = self.shown(with_memory_bandwidth(self._session, report))
+            self._report = self.shown(self._windows.end())
         except DistnbError as failure:  # the engines are gone
             failures.append(failure)
             self._state = "the engines did not answer any more"
-        self._window = None
+        self._windows = None
         if not failures:
             return
         if error is None:
@@ -77,7 +116,7 @@ def profile(session: Session | None = None) -> Profile:
     Parameters
     ----------
     session : Session, optional
-        Whose engines to measure; by default the current one.
+        Whose engines to measure; by default those of the arrays that the block is about.
 
     Returns
     -------
@@ -102,4 +141,5 @@ def profile(session: Session | None = None) -> Profile:
     >>> all(sum(engine.spent) == engine.now for engine in report.engines)
     True
     """
-    return Profile(current.need(session))
+    found = current.need(session)
+    return Profile([found] if session is not None else current.open_sessions())

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import time
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -18,9 +19,22 @@ from distnb.common.errors import DistnbError, SessionError, explain
 from distnb.common.machine import cores
 from distnb.common.shared_segments import SharedSegment
 
-__all__ = ["connect", "inprocess", "open_sessions", "session", "spmd", "start", "subset"]
+__all__ = [
+    "connect",
+    "in_use",
+    "inprocess",
+    "most_recorded",
+    "open_sessions",
+    "session",
+    "spmd",
+    "start",
+    "subset",
+    "use",
+]
 
 _CURRENT: list[Session] = []
+#: Whose arrays the last cell was about, if not the current session's.
+_IN_USE: list[Session] = []
 
 
 #: What a session was asked for with: how, and with which arguments.
@@ -29,12 +43,34 @@ Origin = tuple[Any, ...]
 
 def _become_current(made: Session) -> Session:
     _CURRENT[:] = [s for s in _CURRENT if not s.closed and s is not made] + [made]
+    _IN_USE.clear()
     return made
 
 
 def open_sessions() -> list[Session]:
     """Return all sessions that are open, the current one last."""
     return [s for s in _CURRENT if not s.closed]
+
+
+def most_recorded(before: Mapping[Session, int]) -> list[Session]:
+    """Return the sessions that recorded commands since then, the one with the most first.
+
+    ``before`` are the numbers of commands by then, of sessions that were open.
+    """
+    counts = {each: each.recorded - n for each, n in before.items() if not each.closed}
+    counts |= {each: each.recorded for each in open_sessions() if each not in before}
+    return sorted((each for each, n in counts.items() if n > 0), key=counts.__getitem__)[::-1]
+
+
+def use(found: Session | None) -> None:
+    """Note whose arrays a cell was about; None if that cannot be told."""
+    if found is not None:
+        _IN_USE[:] = [found]
+
+
+def in_use() -> Session | None:
+    """Return the session of the arrays that the last cell was about; by default the current one."""
+    return _IN_USE[0] if _IN_USE and not _IN_USE[0].closed else active()
 
 
 def _launch() -> Any:
