@@ -12,7 +12,7 @@ EXAMPLES ?= $(if $(filter test-all,$(TIER)),1,0.1)
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo quick test test-all test-mpich test-openmpi numpy-suite test-pauses test-scalapack coverage \
-    chromium native check notebook bench bench-graphs bench-programs docs clean distclean
+    chromium native check notebook bench bench-graphs bench-files bench-programs docs clean distclean
 
 # Tests start hundreds of processes: modules are compiled once, not in each of them
 unexport PYTHONDONTWRITEBYTECODE
@@ -89,6 +89,9 @@ bench: .venv/ready-bench native  ## run the benchmarks, with peers, into build/b
 
 bench-graphs: .venv/ready-bench native  ## sparse arrays, graphs, balance and tasks against SciPy and mpi4py
 	$(PY) -m benchmarks.graphs $(ARGS)
+
+bench-files: .venv/ready-bench native  ## files of 2 GB and pictures against NumPy, pandas, Arrow, Zarr, h5py
+	$(PY) -m benchmarks.files $(ARGS)
 
 bench-programs: .venv/ready native  ## small NumPy programs of all kinds, in three sizes, by turns with NumPy
 	$(PY) -m benchmarks.programs $(ARGS)

@@ -20,6 +20,7 @@ import numpy as np
 from distnb import fft, lib, linalg, namespace, numpys, random, sparse
 from distnb.client.array.array_api import VERSION
 from distnb.client.array.distarray import DistArray
+from distnb.client.array.method_docs import complete_docstrings
 from distnb.client.lasting.checkpoints import checkpoint
 from distnb.client.lasting.kept_arrays import arrays, attach
 from distnb.client.lasting.restoring import restore
@@ -98,6 +99,7 @@ __all__ = [  # noqa: PLE0604 - the functions
 
 
 DistArray.namespace = sys.modules[__name__]
+complete_docstrings(DistArray, sys.modules[__name__])
 
 
 _unknown = unknown(__name__)

@@ -91,7 +91,7 @@ ORDER: dict[str, str] = {
     "distnb.client.array": """
         prefetch reading migration local_access printing showing facts aspects flags distarray
         stand_ins
-        array_api
+        array_api method_docs
     """,
     "distnb.client.lasting": "kept_arrays checking manifests checkpoints restoring resizing",
     "distnb.client.shape": """

@@ -1105,7 +1105,32 @@ class DistArray(Array):
         return take(self, indices, axis, out, mode)
 
     def put(self, indices: ArrayLike, values: ArrayLike, mode: str = "raise") -> None:
-        """Assign to elements at C-order positions; see :func:`distnb.put`."""
+        """Assign to elements at C-order positions, as ``numpy.ndarray.put``.
+
+        Each value is sent to the engine where its element lies.
+
+        Parameters
+        ----------
+        indices : array_like of integers
+            Positions in C order.
+        values : array_like
+            What to assign; repeated if there are fewer.
+        mode : {'raise', 'wrap', 'clip'}, optional
+            What becomes of positions that there are not.
+
+        See Also
+        --------
+        distnb.put
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.zeros(4)
+        ...     x.put([0, 3], [5, 7])
+        ...     x.tolist()
+        [5.0, 0.0, 0.0, 7.0]
+        """
         put(self, indices, values, mode)
 
     @in_reach(np.ndarray.nonzero, "exact")
