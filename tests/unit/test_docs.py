@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import doctest
 import functools
 import importlib
 import importlib.util
 import itertools
+import json
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from matplotlib import pyplot
 from traitlets.config import Config
 
 import distnb as dnb
+from distnb import magics
 from distnb.client.session import current
 from tests.browser.views import VIEWS
 from tests.contract.support import known_to_xarray
@@ -29,6 +32,7 @@ from tools import arrows
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FOUND = [m.name for m in pkgutil.walk_packages(dnb.__path__, "distnb.")]
 MODULES = ["distnb", *(m for m in FOUND if m != "distnb.ops.vector_math")]  # which is not Python's
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -225,11 +229,63 @@ def test_modules_that_the_pages_name_are_there():
             assert pkgutil.resolve_name(f"distnb.{name}") is not None, (page, name)
 
 
+@functools.cache
+def anchors_of(page: Path) -> set[str]:
+    """Return what links can name of a page: its headings, as code hosts and myst spell them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    found: set[str] = set()
+    for title in re.findall(r"^#{1,3} (.*)$", text, re.MULTILINE):
+        slug = re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+        others = (f"{slug}-{n}" for n in itertools.count(1))
+        found.add(next(s for s in itertools.chain([slug], others) if s not in found))
+    return found
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    for link, _, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(#?)([^)\s]*)\)", text):
+        target = (page.parent / link) if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors_of(target), (link, anchor)
+
+
+def test_anchors_are_those_of_the_headings():
+    assert {"layouts", "choose-by-hand"} <= anchors_of(ROOT / "docs" / "layouts.md")
+    assert "nowhere" not in anchors_of(ROOT / "docs" / "layouts.md")
+    assert "distscale-is-it-worth-more-engines-and-what-is-in-the-way" in anchors_of(
+        ROOT / "docs" / "glance.md"
+    )
+
+
+def told(page: Path) -> str:
+    """Return the text of a page; of a notebook, its cells without what they print."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return text
+
+
+@pytest.mark.parametrize("page", PAGES + NOTEBOOKS, ids=lambda page: page.name)
+def test_magics_that_pages_name_are_registered(page):
+    known = {(kind, name) for kind, names in magics._names().items() for name in names}
+    named = {
+        ("cell" if sign == "%%" else "line", name)
+        for sign, name in re.findall(r"(?<!%)(%%?)(dist\w*)", told(page))
+    }
+    assert named - known == set()
+
+
+def test_every_magic_is_on_the_page_of_magics():
+    page = told(ROOT / "docs" / "magics.md")
+    for kind, names in magics._names().items():
+        sign = "%%" if kind == "cell" else "%"
+        assert [n for n in names if not re.search(rf"(?<!%){sign}{n}\b", page)] == [], kind
+
+
+def test_every_setting_is_in_the_table_of_settings():
+    rows = rows_after(told(ROOT / "docs" / "quickstart.md"), "| setting | default |")
+    assert {row[0].strip("`") for row in rows} == {f.name for f in dataclasses.fields(dnb.Config)}
 
 
 def test_every_view_is_shown_in_light_and_dark_with_its_question():
