@@ -266,6 +266,43 @@ def told(page: Path) -> str:
     return text
 
 
+@pytest.mark.parametrize(
+    "word", ["csv", "pandas", "slurm", "pbs", "ssh", "timeit", "timing", "faq", "troubleshooting"]
+)
+def test_search_finds_a_heading(word):
+    """Words of headings come first in what a search of the built pages finds."""
+    heads = [
+        head
+        for page in (ROOT / "docs").glob("*.md")
+        for head in re.findall(r"^#{1,3} .*$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert any(word in re.findall(r"\w+", head.lower()) for head in heads)
+
+
+@functools.cache
+def said() -> str:
+    """Return all strings of the code, a line each: what its messages are made of."""
+    found = []
+    for path in sorted((ROOT / "distnb").rglob("*.py")):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        found += [
+            n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        ]
+    return "\n".join(" ".join(text.split()) for text in found)
+
+
+def test_messages_on_the_page_of_troubleshooting_are_those_of_the_code():
+    text = told(ROOT / "docs" / "troubleshooting.md")
+    seen = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
+    quoted = [words for cell in seen for words in re.findall(r"`([^`]+)`", cell)]
+    messages = [words for words in quoted if words.count(" ") > 1 and "magic function" not in words]
+    assert len(messages) > 25
+    for message in messages:
+        for part in re.split(r"(?:[:,] )?\b(?:got|expected)\b|\d+", message):
+            known = part.strip() in said()
+            assert known, (message, part)
+
+
 @pytest.mark.parametrize("page", PAGES + NOTEBOOKS, ids=lambda page: page.name)
 def test_magics_that_pages_name_are_registered(page):
     known = {(kind, name) for kind, names in magics._names().items() for name in names}
