@@ -26,6 +26,7 @@ from traitlets.config import Config
 import distnb as dnb
 from distnb import magics
 from distnb.client.session import current
+from docs import themes
 from tests.browser.views import VIEWS
 from tests.contract.support import known_to_xarray
 from tools import arrows
@@ -323,6 +324,30 @@ def test_every_magic_is_on_the_page_of_magics():
 def test_every_setting_is_in_the_table_of_settings():
     rows = rows_after(told(ROOT / "docs" / "quickstart.md"), "| setting | default |")
     assert {row[0].strip("`") for row in rows} == {f.name for f in dataclasses.fields(dnb.Config)}
+
+
+def test_pictures_of_pages_are_there_in_dark_colours_too():
+    """All but screens, which pages show twice, those of times, and those that notebooks draw."""
+    others = {"report.png", "time.png"}
+    folder = ROOT / "docs" / "images"
+    light = {
+        path
+        for path in folder.glob("*.png")
+        if not path.stem.endswith("-dark") and not path.stem.startswith("gallery-")
+    }
+    for path in light - {folder / name for name in others}:
+        twin = path.with_stem(f"{path.stem}-dark")
+        assert pyplot.imread(twin).shape[:2] == pyplot.imread(path).shape[:2], path
+        assert pyplot.imread(twin)[0, 0, :3].max() < 0.2, twin
+        assert pyplot.imread(path)[0, 0, :3].min() > 0.9, path
+
+
+def test_pictures_are_drawn_in_both_styles():
+    ground = {}
+    for path in themes.in_both(Path("speed.png")):
+        ground[path.name] = pyplot.rcParams["savefig.facecolor"]
+    assert ground == {"speed.png": "white", "speed-dark.png": themes.GROUND}
+    assert pyplot.rcParams["savefig.facecolor"] == "auto"
 
 
 def test_every_view_is_shown_in_light_and_dark_with_its_question():
