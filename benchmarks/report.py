@@ -11,7 +11,10 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from benchmarks.picture import plot
+from benchmarks.rows import BASIS, OURS, Row, names, ratio, seconds
+from docs.themes import in_both
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DATA, PAGE, PICTURE = (
@@ -20,9 +23,6 @@ DATA, PAGE, PICTURE = (
     DOCS / "images" / "speed.png",
 )
 
-Row = dict[str, Any]
-BASIS, OURS = "NumPy", "distnb"
-
 #: Least speed against NumPy, by case.
 SPEED = {"W1": 6.0, "W3": 4.0, "W4": 0.9, "W5": 2.0, "W7": 3.0, "W8": 2.0}
 SPEED |= {f"W2 {name}": 1.3 for name in ("copy", "add0", "adda", "flip2")}
@@ -30,18 +30,6 @@ SPEED |= {"L1": 0.8, "L2": 0.8, "L3": 0.8, "L4": 0.8, "L5": 0.8, "F1": 0.9}
 SPEED |= {f"W2 {name}": 1.8 for name in ("max", "sum", "sum0", "sum1", "sqrt", "bincount")}
 #: Microseconds for each operation or read.
 LIMIT = {"W10": 3.0, "W10 out": 20.0, "W11": 600.0}
-
-
-def seconds(row: Row, name: str) -> float | None:
-    """Return the median of a peer that ran, and was right."""
-    found: float | None = row["peers"].get(name, {}).get("seconds")
-    return found if found and "error" not in row["peers"][name] else None
-
-
-def ratio(row: Row, name: str, to: str = BASIS) -> float | None:
-    """Return how many times as fast as another a peer is."""
-    mine, other = seconds(row, name), seconds(row, to)
-    return other / mine if mine and other else None
 
 
 def span(t: float) -> str:
@@ -71,10 +59,6 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 # -- the tables ----------------------------------------------------------------------------------
-
-
-def names(results: Row) -> list[str]:
-    return list(results["cases"][0]["peers"]) if results["cases"] else []
 
 
 def times(results: Row) -> str:
@@ -225,33 +209,6 @@ def tables(results: Row) -> str:
     return "\n".join(f"## {title}\n\n{text}" for title, text in found)
 
 
-# -- the plot ------------------------------------------------------------------------------------
-
-
-def plot(results: Row, path: Path) -> None:
-    """Draw speeds against NumPy, a row for each case."""
-    from matplotlib.figure import Figure
-
-    rows = [row for row in results["cases"] if seconds(row, BASIS)][::-1]
-    figure = Figure(figsize=(8, 1.2 + 0.28 * len(rows)), layout="constrained")
-    axes = figure.subplots()
-    markers = dict(
-        zip([n for n in names(results) if n not in {BASIS, OURS}], "sD^v<>pP", strict=False)
-    )
-    for name, marker in {**markers, OURS: "o"}.items():
-        points = [(r, y) for y, row in enumerate(rows) if (r := ratio(row, name))]
-        size = 70 if name == OURS else 28
-        colour = {"color": "black"} if name == OURS else {"alpha": 0.75}
-        if points:
-            axes.scatter(*zip(*points, strict=True), size, marker=marker, label=name, **colour)
-    axes.axvline(1.0, color="grey", linewidth=1)
-    axes.set(xscale="log", xlabel="speed, NumPy = 1", yticks=range(len(rows)))
-    axes.set_yticklabels([f"{row['name']}: {row['what']}" for row in rows], fontsize=8)
-    axes.grid(axis="x", which="both", alpha=0.25)
-    figure.legend(loc="outside upper center", ncols=4, fontsize=8, frameon=False)
-    figure.savefig(path, dpi=120, metadata={"Software": None})
-
-
 # -- the page ------------------------------------------------------------------------------------
 
 
@@ -279,6 +236,8 @@ else you could use on the same machine. This page is made from its last publishe
 
 ## How to read it
 
+- In the picture bars are distnb, and marks the others. The axis is logarithmic, and ends at a tenth
+  and at twenty times NumPy's speed; where a bar goes on, an arrow has the number.
 - distnb runs the same lines as NumPy: the function is called with another namespace. *numexpr*,
   *Numba* and the two *mpi4py* programs are written by hand for each workload; *dask* runs the same
   lines where it can. The code is in `benchmarks/`.
@@ -332,7 +291,8 @@ def main(given: list[str]) -> None:
     """Publish a run, or make the page anew from the last one."""
     if given:
         shutil.copy(given[0], DATA)
-        plot(json.loads(DATA.read_text()), PICTURE)
+        for path in in_both(PICTURE):
+            plot(json.loads(DATA.read_text()), path)
     PAGE.write_text(page(json.loads(DATA.read_text())))
 
 

@@ -1,6 +1,11 @@
 """Configuration of Sphinx."""
 
 from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
 
 project = "distnb"
 author = "The distnb developers"
@@ -34,3 +39,30 @@ html_theme_options = {
     "show_toc_level": 2,
     "navbar_align": "left",
 }
+
+
+class InDarkToo(SphinxTransform):
+    """Shows ``name-dark.png`` beside ``name.png`` where it is there, each on pages of its colours.
+
+    So pages name one picture, as code hosts show it.
+    """
+
+    default_priority = 500
+
+    def apply(self, **_: Any) -> None:
+        """Add the dark pictures of a page."""
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        for image in list(self.document.findall(nodes.image)):
+            path = Path(image["uri"])
+            twin = path.with_stem(f"{path.stem}-dark")
+            if (folder / twin).exists():
+                dark = image.deepcopy()
+                dark["uri"] = twin.as_posix()
+                image["classes"].append("only-light")
+                dark["classes"].append("only-dark")
+                image.parent.insert(image.parent.index(image) + 1, dark)
+
+
+def setup(app: Any) -> None:
+    """Register what is defined here."""
+    app.add_transform(InDarkToo)

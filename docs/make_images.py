@@ -1,7 +1,8 @@
 """Draw the pictures of these pages into ``docs/images``.
 
-``python docs/make_images.py`` draws the layouts on engines in its own process. The pictures of the
-time and of a report start two MPI engines; ``--layouts`` leaves them out. Commit what it writes.
+``python -m docs.make_images`` draws the layouts on engines in its own process, for light pages and
+(``-dark.png``) for dark ones: ``docs/conf.py`` shows the one that fits. The pictures of the time
+and of a report start two MPI engines; ``--layouts`` leaves them out. Commit what it writes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from matplotlib import pyplot
 
 import distnb as dnb
 from distnb.widgets import Several
+from docs.themes import STYLES, style
 
 FOLDER = Path(__file__).parent / "images"
 SHAPE = (16, 16)
@@ -81,23 +83,29 @@ def main(arguments: list[str]) -> None:
     matplotlib.use("agg")
     dnb.config.cutoff = 0  # the arrays are small, and mean engines
     FOLDER.mkdir(exist_ok=True)
-    with dnb.inprocess(ENGINES):
-        for name, panels in LAYOUTS.items():
-            arrays = {title: dnb.zeros(SHAPE, **how) for title, how in panels.items()}
-            if name == "copies":
-                grid = dnb.zeros(SHAPE, dist=("block", "block"))
-                arrays["sum(axis=0) of a\n2 x 2 grid"] = grid.sum(axis=0)
-            draw(name, arrays)
-        base = dnb.zeros(SHAPE)
-        draw("views", {title: view(base) for title, view in VIEWS.items()})
-        draw("overview", overview())
-        shifted = [base[1:-1, 1:-1].layout, base[:-2, 1:-1].layout]
-        save("pictures", pictures())
-        save("halo", Several(shifted, ["A[1:-1, 1:-1]", "A[:-2, 1:-1]"]).plot())
-        draw_balance()
+    for end in STYLES:
+        with dnb.inprocess(ENGINES), style(end):
+            draw_layouts(end)
     if "--layouts" not in arguments:
         draw_time()
         draw_report()
+
+
+def draw_layouts(end: str) -> None:
+    """Draw all pictures but those of times, in the style that is set."""
+    for name, panels in LAYOUTS.items():
+        arrays = {title: dnb.zeros(SHAPE, **how) for title, how in panels.items()}
+        if name == "copies":
+            grid = dnb.zeros(SHAPE, dist=("block", "block"))
+            arrays["sum(axis=0) of a\n2 x 2 grid"] = grid.sum(axis=0)
+        draw(name + end, arrays)
+    base = dnb.zeros(SHAPE)
+    draw(f"views{end}", {title: view(base) for title, view in VIEWS.items()})
+    draw(f"overview{end}", overview())
+    shifted = [base[1:-1, 1:-1].layout, base[:-2, 1:-1].layout]
+    save(f"pictures{end}", pictures())
+    save(f"halo{end}", Several(shifted, ["A[1:-1, 1:-1]", "A[:-2, 1:-1]"]).plot())
+    draw_balance(f"balance{end}")
 
 
 def overview() -> dict[str, Any]:
@@ -119,7 +127,7 @@ def draw(name: str, arrays: dict[str, Any]) -> None:
     save(name, figure)
 
 
-def draw_balance() -> None:
+def draw_balance(name: str) -> None:
     """Draw a sparse array whose first rows have most elements, before and after it is balanced."""
     n = 4096
     lengths = np.maximum(1, 2048 / np.arange(1, n + 1) ** 0.7).astype(int)
@@ -133,7 +141,7 @@ def draw_balance() -> None:
         dnb.repartition(graph)
     panels[0].set_xlabel("")
     panels[1].set_xlim(panels[0].get_xlim())
-    save("balance", figure)
+    save(name, figure)
 
 
 def draw_time() -> None:

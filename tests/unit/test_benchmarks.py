@@ -1,11 +1,13 @@
 """What the benchmarks say about their results, and that every peer has code or a reason."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from benchmarks import peers, report, run
+from benchmarks import peers, picture, report, run
 from benchmarks.peers import Peer
 from benchmarks.workloads import CASES, HOLDOUT, Case
 
@@ -113,3 +115,66 @@ def test_every_case_has_code_or_a_reason(name):
 
 def test_the_page_is_made_from_the_published_run():
     assert report.PAGE.read_text() == report.page(json.loads(report.DATA.read_text()))
+
+
+def case(name, what="", *, distnb, **others):
+    peers_ = {name: {"seconds": 1 / speed} for name, speed in others.items()}
+    row = {"NumPy": {"seconds": 1.0}, "distnb": {"seconds": 1 / distnb}, **peers_}
+    return {"name": name, "what": what, "shape": [8], "steps": 0, "peers": row}
+
+
+def test_picture_has_blocks_of_like_cases_with_the_fastest_first():
+    cases = [case("W1", "sweep", distnb=2.0), case("W3", "prices", distnb=9.0)]
+    cases += [case("W2 sum", "a.sum()", distnb=0.9), case("W11", "one element", distnb=0.01)]
+    cases += [case("L1", "svd", distnb=1.0), case("S rows", "rows", distnb=1.0)]
+    cases += [case("P heat", "Heat", distnb=1.0), case("P julia", "Julia", distnb=2.0)]
+    columns = [
+        [(block.title, [row["name"] for row in block.rows]) for block in column]
+        for column in picture.blocks({"cases": cases})
+    ]
+    assert columns == [
+        [
+            ("Kernels", ["W3", "W1"]),
+            ("One pass over memory", ["W2 sum"]),
+            ("Linear algebra, Fourier", ["L1"]),
+            ("Latency", ["W11"]),
+        ],
+        [("Small steps", ["S rows"]), ("Programs", ["P julia", "P heat"])],
+    ]
+
+
+def drawn(*cases):
+    """Return the axes of the first column, and the texts in it."""
+    figure = Figure()
+    axes = figure.subplots()
+    picture.draw(axes, picture.blocks({"cases": list(cases)})[0], 9.0)
+    return axes, [text.get_text() for text in axes.texts]
+
+
+def test_axis_of_the_picture_is_a_tenth_to_twenty_whatever_the_outliers():
+    axes, texts = drawn(
+        case("W1", "sweep", distnb=2.0), case("W3", "b", distnb=310), case("W11", "c", distnb=2e-4)
+    )
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlim() == picture.LIMITS == (0.1, 20.0)
+    assert {bar.get_x() for bar in axes.patches} == {1.0}
+    assert [1 + bar.get_width() for bar in axes.patches] == pytest.approx([20.0, 2.0, 0.1])
+    assert texts == ["Kernels", "310 →", "Latency", "← 0.0002"]
+
+
+def test_marks_of_others_are_on_the_axis():
+    axes, _ = drawn(case("W1", "sweep", distnb=2.0, Numba=5.0, numexpr=1e-3))
+    assert [mark.get_offsets().tolist() for mark in axes.collections] == [[[5.0, 1.0]]]
+
+
+def test_names_in_the_picture_are_short_and_whole_words():
+    published = json.loads(report.DATA.read_text(encoding="utf-8"))
+    for row in published["cases"]:
+        words = picture.short(row)
+        assert 0 < len(words) <= picture.LONGEST
+        said = f"{row['what']} {row['name']}"
+        whole = {*said.split(), *re.split(r"[ ,_]", said)}
+        assert row["name"] in picture.SHORT or set(words.split()) <= whole
+    per_block = [block.rows for column in picture.blocks(published) for block in column]
+    for rows in per_block:  # no two of a block are called the same
+        assert len({picture.short(row) for row in rows}) == len(rows)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import doctest
 import functools
 import importlib
 import importlib.util
 import itertools
+import json
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -22,13 +24,16 @@ from matplotlib import pyplot
 from traitlets.config import Config
 
 import distnb as dnb
+from distnb import magics
 from distnb.client.session import current
+from docs import themes
 from tests.browser.views import VIEWS
 from tests.contract.support import known_to_xarray
 from tools import arrows
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FOUND = [m.name for m in pkgutil.walk_packages(dnb.__path__, "distnb.")]
 MODULES = ["distnb", *(m for m in FOUND if m != "distnb.ops.vector_math")]  # which is not Python's
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -230,11 +235,124 @@ def test_modules_that_the_pages_name_are_there():
             assert pkgutil.resolve_name(f"distnb.{name}") is not None, (page, name)
 
 
+@functools.cache
+def anchors_of(page: Path) -> set[str]:
+    """Return what links can name of a page: its headings, as code hosts and myst spell them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    found: set[str] = set()
+    for title in re.findall(r"^#{1,3} (.*)$", text, re.MULTILINE):
+        slug = re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+        others = (f"{slug}-{n}" for n in itertools.count(1))
+        found.add(next(s for s in itertools.chain([slug], others) if s not in found))
+    return found
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    for link, _, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(#?)([^)\s]*)\)", text):
+        target = (page.parent / link) if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors_of(target), (link, anchor)
+
+
+def test_anchors_are_those_of_the_headings():
+    assert {"layouts", "choose-by-hand"} <= anchors_of(ROOT / "docs" / "layouts.md")
+    assert "nowhere" not in anchors_of(ROOT / "docs" / "layouts.md")
+    assert "distscale-is-it-worth-more-engines-and-what-is-in-the-way" in anchors_of(
+        ROOT / "docs" / "glance.md"
+    )
+
+
+def told(page: Path) -> str:
+    """Return the text of a page; of a notebook, its cells without what they print."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return text
+
+
+@pytest.mark.parametrize(
+    "word", ["csv", "pandas", "slurm", "pbs", "ssh", "timeit", "timing", "faq", "troubleshooting"]
+)
+def test_search_finds_a_heading(word):
+    """Words of headings come first in what a search of the built pages finds."""
+    heads = [
+        head
+        for page in (ROOT / "docs").glob("*.md")
+        for head in re.findall(r"^#{1,3} .*$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert any(word in re.findall(r"\w+", head.lower()) for head in heads)
+
+
+@functools.cache
+def said() -> str:
+    """Return all strings of the code, a line each: what its messages are made of."""
+    found = []
+    for path in sorted((ROOT / "distnb").rglob("*.py")):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        found += [
+            n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        ]
+    return "\n".join(" ".join(text.split()) for text in found)
+
+
+def test_messages_on_the_page_of_troubleshooting_are_those_of_the_code():
+    text = told(ROOT / "docs" / "troubleshooting.md")
+    seen = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
+    quoted = [words for cell in seen for words in re.findall(r"`([^`]+)`", cell)]
+    messages = [words for words in quoted if words.count(" ") > 1 and "magic function" not in words]
+    assert len(messages) > 25
+    for message in messages:
+        for part in re.split(r"(?:[:,] )?\b(?:got|expected)\b|\d+", message):
+            known = part.strip() in said()
+            assert known, (message, part)
+
+
+@pytest.mark.parametrize("page", PAGES + NOTEBOOKS, ids=lambda page: page.name)
+def test_magics_that_pages_name_are_registered(page):
+    known = {(kind, name) for kind, names in magics._names().items() for name in names}
+    named = {
+        ("cell" if sign == "%%" else "line", name)
+        for sign, name in re.findall(r"(?<!%)(%%?)(dist\w*)", told(page))
+    }
+    assert named - known == set()
+
+
+def test_every_magic_is_on_the_page_of_magics():
+    page = told(ROOT / "docs" / "magics.md")
+    for kind, names in magics._names().items():
+        sign = "%%" if kind == "cell" else "%"
+        assert [n for n in names if not re.search(rf"(?<!%){sign}{n}\b", page)] == [], kind
+
+
+def test_every_setting_is_in_the_table_of_settings():
+    rows = rows_after(told(ROOT / "docs" / "quickstart.md"), "| setting | default |")
+    assert {row[0].strip("`") for row in rows} == {f.name for f in dataclasses.fields(dnb.Config)}
+
+
+def test_pictures_of_pages_are_there_in_dark_colours_too():
+    """All but screens, which pages show twice, those of times, and those that notebooks draw."""
+    others = {"report.png", "time.png"}
+    folder = ROOT / "docs" / "images"
+    light = {
+        path
+        for path in folder.glob("*.png")
+        if not path.stem.endswith("-dark") and not path.stem.startswith("gallery-")
+    }
+    for path in light - {folder / name for name in others}:
+        twin = path.with_stem(f"{path.stem}-dark")
+        assert pyplot.imread(twin).shape[:2] == pyplot.imread(path).shape[:2], path
+        assert pyplot.imread(twin)[0, 0, :3].max() < 0.2, twin
+        assert pyplot.imread(path)[0, 0, :3].min() > 0.9, path
+
+
+def test_pictures_are_drawn_in_both_styles():
+    ground = {}
+    for path in themes.in_both(Path("speed.png")):
+        ground[path.name] = pyplot.rcParams["savefig.facecolor"]
+    assert ground == {"speed.png": "white", "speed-dark.png": themes.GROUND}
+    assert pyplot.rcParams["savefig.facecolor"] == "auto"
 
 
 def test_every_view_is_shown_in_light_and_dark_with_its_question():
