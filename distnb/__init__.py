@@ -148,7 +148,7 @@ def dashboard(session: Session | None = None) -> Any:
     ...     board = dnb.dashboard()
     ...     board.close()
     >>> print(board)
-    2 engines by in this process; ...
+    2 engines, in this process; ...
     """
     return importlib.import_module("distnb.widgets.status.dashboard").Dashboard(need(session))
 

@@ -47,7 +47,7 @@ def test_the_same_again_is_the_same_session(started, capsys):
     assert started == [2]
     assert float((a + dnb.ones(6)).sum()) == 21
     out = capsys.readouterr().out
-    assert "2 engines run already, with 1 array on them" in out
+    assert "2 engines run already, with 1 array (48 B) on them" in out
     assert "dnb.start(2, beside=True) makes another" in out
 
 
@@ -73,7 +73,7 @@ def test_other_engines_replace_those_before_and_say_so(started, capsys):
     assert dnb.session() is second
     assert started == [2, 1]
     out = capsys.readouterr().out
-    assert "it had 1 array on them (8.0 MB)" in out
+    assert "and its 1 array (8 MB) cannot be used any more" in out
     assert "cannot be used any more" in out
     assert "closed session" in repr(a)
     with pytest.raises(dnb.SessionError):

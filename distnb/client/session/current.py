@@ -17,6 +17,7 @@ from distnb.common.config import config
 from distnb.common.errors import DistnbError, SessionError, explain
 from distnb.common.machine import cores
 from distnb.common.shared_segments import SharedSegment
+from distnb.measure.quantities import counted, size_text
 
 __all__ = ["connect", "inprocess", "open_sessions", "session", "spmd", "start", "subset"]
 
@@ -62,29 +63,25 @@ def _again(found: Session, how: str) -> Session:
     """Return a session that runs already, in place of another one like it."""
     found.users += 1
     others = f"; dnb.{how} makes another" if how else ""
-    print(f"distnb: {_engines(found)} already, with {_arrays(found)}{others}")
+    run = "run" if found.size > 1 else "runs"
+    arrays = f"{_arrays(found)} on {'them' if found.size > 1 else 'it'}"
+    print(f"distnb: {counted(found.size, 'engine')} {run} already, with {arrays}{others}")
     return _become_current(found)
 
 
-def _engines(found: Session) -> str:
-    plural = "s run" if found.size > 1 else " runs"
-    return f"{found.size} engine{plural}"
-
-
 def _arrays(found: Session) -> str:
-    """Return how many arrays a session has on its engines, and how large they are."""
+    """Return how many arrays a session has, and how large they are."""
     bases = found.bases()
     size = sum(prod(base.shape) * base.dtype.itemsize for base in bases)
-    count = f"{len(bases)} array{'s' * (len(bases) != 1)}"
-    return f"{count} on them" + (f" ({size / 1e6:,.1f} MB)" if size else "")
+    return counted(len(bases), "array") + (f" ({size_text(size)})" if size else "")
 
 
 def _replace(found: Session) -> None:
     """Close a session in whose place another one is to be; say what becomes of its arrays."""
-    lost = "its engines are gone" if found.connection.dead else f"it had {_arrays(found)}"
+    why = ", as its engines are gone" if found.connection.dead else ""
     print(
-        f"distnb: the session before is closed, its arrays cannot be used any more: {lost}; "
-        "dnb.start(..., beside=True) keeps it"
+        f"distnb: the session before is closed{why}, and its {_arrays(found)} cannot be used any "
+        "more; dnb.start(..., beside=True) keeps it"
     )
     try:
         found.close()

@@ -11,10 +11,10 @@ import numpy as np
 from distnb.geometry.axes import Axis, Block, BlockCyclic
 from distnb.geometry.layout import NOTEBOOK, Ints
 from distnb.geometry.views import Placed
-from distnb.measure.advice import size_text
 from distnb.measure.events import imbalance
+from distnb.measure.quantities import size_text
 
-__all__ = ["describe", "size_text"]
+__all__ = ["describe"]
 
 #: Tables have no more rows than this; neighbours share a row beyond.
 ROWS = 16
