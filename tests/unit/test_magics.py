@@ -590,6 +590,29 @@ def test_errors_of_engines_show_the_line_and_not_the_engines_own(shell, session,
     assert "traceback of rank" in whole
 
 
+@pytest.mark.parametrize("lost", ["", "b"])
+def test_an_interrupt_is_three_lines(shell, session, capsys, monkeypatch, lost):
+    shell.run_cell("import distnb as dnb\na = dnb.ones(3000)\nb = a + 1")
+    wait = session.connection.wait
+
+    def press():
+        monkeypatch.setattr(session.connection, "wait", wait)
+        if lost:
+            session.handles.lose([shell.user_ns[lost].dbase.handle], 10**6)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session.connection, "wait", press)
+    where, what, fate = shown_error(shell, capsys, "1 + 1\nfloat(a.sum())").splitlines()
+    assert re.fullmatch(r"(Cell )?In ?\[\d+\] line 2: float\(a.sum\(\)\)", where)
+    assert what == "KeyboardInterrupt: engines were at sum, fetch"
+    assert fate == ("lost, to be made again: b" if lost else "all arrays are whole")
+
+
+def test_other_interrupts_are_as_ever(shell, session, capsys):
+    text = shown_error(shell, capsys, "raise KeyboardInterrupt('stop')")
+    assert "----> 1 raise KeyboardInterrupt" in text
+
+
 def test_operators_of_numpys_mixin_are_hidden_too(shell, session, capsys):
     shell.run_cell("import distnb as dnb")
     text = shown_error(shell, capsys, "dnb.ones((4, 5)) @ dnb.ones((4, 5))")
