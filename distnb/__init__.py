@@ -36,7 +36,7 @@ from distnb.common.errors import (
     LostArrayError,
     SessionError,
 )
-from distnb.left_out import refusal, unknown
+from distnb.left_out import listing, refusal, unknown
 from distnb.lib import scimath as emath
 from distnb.namespace import *  # noqa: F403
 from distnb.numpys import *  # noqa: F403
@@ -105,9 +105,7 @@ def _later(name: str) -> Any:
 __getattr__ = refusal(__name__, _later)
 
 
-def __dir__() -> list[str]:
-    """Return what is there for users, for completion."""
-    return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__"])
+__dir__ = listing([*__all__, "__path__", "__version__"])
 
 
 class _Views:

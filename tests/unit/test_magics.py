@@ -691,7 +691,9 @@ def test_only_names_for_users_complete(session):
         *("close", "closed", "end_window", "flush", "live", "recover", "resize", "size"),
         "start_window",
     ]
-    assert {n for n in dir(dnb) if not n.startswith("_")} == set(dnb.__all__)
+    rooms = [dnb, dnb.fft, dnb.graph, dnb.learn, dnb.linalg, dnb.random, dnb.sparse, dnb.polynomial]
+    for module in (*rooms, dnb.sparse.linalg, dnb.plot, dnb.testing):
+        assert {n for n in dir(module) if not n.startswith("_")} == set(module.__all__)
 
 
 @pytest.mark.parametrize(

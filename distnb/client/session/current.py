@@ -14,7 +14,7 @@ from distnb.client.transport.inprocess import InProcess
 from distnb.client.transport.spmd import Spmd
 from distnb.common.calling import check_side
 from distnb.common.config import config
-from distnb.common.errors import DistnbError, SessionError, explain
+from distnb.common.errors import DistnbError, SessionError, check_count, explain
 from distnb.common.machine import cores
 from distnb.common.shared_segments import SharedSegment
 from distnb.measure.quantities import counted, size_text
@@ -127,11 +127,10 @@ def start(
 
     Raises
     ------
-    TypeError, ValueError
-        If ``n`` is not an integer of at least 1.
     EngineError
-        If the engines cannot be started; the message says why. It is also a ``FileNotFoundError``
-        where there is no launcher, and a ``TimeoutError`` where they were not ready in time.
+        If the engines cannot be started; the message says why. It is also a ``TypeError`` or
+        ``ValueError`` where ``n`` is not an integer of at least 1, a ``FileNotFoundError`` where
+        there is no launcher, and a ``TimeoutError`` where they were not ready in time.
 
     Examples
     --------
@@ -141,18 +140,17 @@ def start(
     ...     float(x.sum())
     1000000.0
     """
-    count, launch = cores() if n is None else n, _launch()
-    launch.check_count(count)
+    count = check_count("n", cores() if n is None else n)
     seconds = None if keep is None else keeping().seconds_of(keep)
-    origin = "start", int(count)
+    origin = "start", count
     found = None if beside else _running(origin)
     if found is not None:
         if found.origin == origin and not found.connection.dead:
             _keep(found, seconds)
             return _again(found, f"start({count}, beside=True)")
         _replace(found)
-    _tell_of_cores(int(count))
-    made = started(int(count), mpiexec=mpiexec, timeout=timeout)
+    _tell_of_cores(count)
+    made = started(count, mpiexec=mpiexec, timeout=timeout)
     try:
         _keep(made, seconds)
     except BaseException:
@@ -296,11 +294,7 @@ def inprocess(n: int = 1) -> Session:
     ...     dnb.arange(7).sum().item()
     21
     """
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(explain("engines", repr(n), "an integer >= 1", "pass n=1"))
-    if n < 1:
-        raise ValueError(explain("engines", n, "an integer >= 1", "pass n=1"))
-    return _become_current(Session(InProcess(n)))
+    return _become_current(Session(InProcess(check_count("n", n))))
 
 
 def subset(engines: int, session: Session | None = None) -> Session:
@@ -336,12 +330,7 @@ def subset(engines: int, session: Session | None = None) -> Session:
     (18, 18)
     """
     whole = need(session)
-    expected = f"an integer from 1 to {whole.size}"
-    if isinstance(engines, bool) or not isinstance(engines, int):
-        raise TypeError(explain("engines", repr(engines), expected, "pass engines=1"))
-    if not 1 <= engines <= whole.size:
-        raise ValueError(explain("engines", engines, expected, "pass fewer"))
-    made = Session(whole.transport.subset(engines))
+    made = Session(whole.transport.subset(check_count("engines", engines, whole.size)))
     made.recovery.prepare()
     return _become_current(made)
 
