@@ -648,10 +648,11 @@ def test_tracebacks_are_whole_again_without_the_extension(shell, session, capsys
     shell.run_line_magic("load_ext", "distnb")
 
 
-def test_a_line_is_measured(shell, session):
+def test_a_line_is_measured(shell, session, capsys):
     shell.run_cell("import distnb as dnb\nA = dnb.ones((30, 30))")
     report = run(shell, "%disttime A @ A.T")
     assert {op.op for op in report.ops} >= {"matmul"}
+    assert capsys.readouterr().out.count("Out[") == 1
     assert run(shell, "%disttime -q -o kept A + A") is None
     assert {op.op for op in shell.user_ns["kept"].ops} >= {"add"}
     assert run(shell, "r = %disttime A - A") is None
