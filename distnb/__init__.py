@@ -46,7 +46,7 @@ from distnb.common.errors import (
     LostArrayError,
     SessionError,
 )
-from distnb.left_out import refusal, unknown
+from distnb.left_out import listing, refusal, unknown
 from distnb.lib import scimath as emath
 from distnb.namespace import *  # noqa: F403
 from distnb.numpys import *  # noqa: F403
@@ -116,9 +116,7 @@ def _later(name: str) -> Any:
 __getattr__ = refusal(__name__, _later)
 
 
-def __dir__() -> list[str]:
-    """Return what is there for users, for completion."""
-    return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__"])
+__dir__ = listing([*__all__, "__path__", "__version__"])
 
 
 class _Views:
@@ -159,7 +157,7 @@ def dashboard(session: Session | None = None) -> Any:
     ...     board = dnb.dashboard()
     ...     board.close()
     >>> print(board)
-    2 engines by in this process; ...
+    2 engines, in this process; ...
     """
     found = need(in_use() if session is None else session)
     return importlib.import_module("distnb.widgets.status.dashboard").Dashboard(found)

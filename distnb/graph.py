@@ -12,6 +12,7 @@ from distnb.applications.components import connected_components
 from distnb.applications.pagerank import pagerank
 from distnb.applications.paths import bfs, shortest_paths
 from distnb.applications.triangles import triangles
+from distnb.left_out import listing
 
 __all__ = [
     "betweenness",
@@ -23,3 +24,5 @@ __all__ = [
     "shortest_paths",
     "triangles",
 ]
+
+__dir__ = listing(__all__)

@@ -1,17 +1,18 @@
 """What distnb leaves out of NumPy's names on purpose: each says why when it is touched.
 
+And what modules list of their names, for completion.
 ``docs/rules.md`` lists it, and a test holds the page to this table. A name that is neither here nor
 offered is an oversight: a test goes through all of NumPy's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from distnb.common.errors import explain
 
-__all__ = ["LEFT_OUT", "LeftOut", "refusal", "unknown"]
+__all__ = ["LEFT_OUT", "LeftOut", "listing", "refusal", "unknown"]
 
 
 class LeftOut(NamedTuple):
@@ -128,6 +129,15 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "import it from numpy.testing",
     ),
 )
+
+
+def listing(names: Iterable[str]) -> Callable[[], list[str]]:
+    """Return a module's ``__dir__``: what is there for users.
+
+    >>> listing(["ones"])()
+    ['__doc__', '__file__', '__name__', 'ones']
+    """
+    return lambda: sorted([*names, "__doc__", "__file__", "__name__"])
 
 
 def unknown(module: str) -> Callable[[str], Any]:

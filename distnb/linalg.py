@@ -8,7 +8,7 @@ from distnb.client.linalg import chains, factorizations, norms
 from distnb.client.linalg.chains import *  # noqa: F403
 from distnb.client.linalg.factorizations import *  # noqa: F403
 from distnb.client.linalg.norms import *  # noqa: F403
-from distnb.left_out import refusal
+from distnb.left_out import listing, refusal
 
 __all__ = [  # noqa: PLE0604 - from the modules
     "LinAlgError",
@@ -18,3 +18,4 @@ __all__ = [  # noqa: PLE0604 - from the modules
 ]
 
 __getattr__ = refusal(__name__)
+__dir__ = listing(__all__)

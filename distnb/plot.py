@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from distnb.left_out import listing
 from distnb.pictures.axes import PixelAxes
 
 __all__ = ["contour", "contourf", "hist", "imshow", "pcolormesh", "plot", "scatter"]
+
+__dir__ = listing(__all__)
 
 
 def _axes(ax: Any) -> Any:

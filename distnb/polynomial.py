@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.record.creation import asarray
+from distnb.left_out import listing
 
 __all__ = [
     "Chebyshev",
@@ -47,6 +48,8 @@ __all__ = [
     "polyutils",
     "set_default_printstyle",
 ]
+
+__dir__ = listing(__all__)
 
 
 def _values(function: Callable[..., Any], x: Any, c: ArrayLike, tensor: bool = True) -> Any:

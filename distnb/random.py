@@ -12,7 +12,7 @@ import numpy as np
 
 from distnb.client.stats.legacy import RandomState
 from distnb.client.stats.random import Generator, default_rng
-from distnb.left_out import refusal, unknown
+from distnb.left_out import listing, refusal, unknown
 
 if TYPE_CHECKING:
     from numpy.random import (
@@ -101,9 +101,7 @@ def _later(name: str) -> Any:
 __getattr__ = refusal(__name__, _later)
 
 
-def __dir__() -> list[str]:
-    """Return what is there for users, for completion."""
-    return [*__all__, "__doc__", "__file__", "__name__"]
+__dir__ = listing(__all__)
 
 
 _state = RandomState()

@@ -15,6 +15,7 @@ from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.construction import *  # noqa: F403
 from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.semirings import matmul
+from distnb.left_out import listing
 
 __all__ = [  # noqa: PLE0604 - from the modules
     *construction.__all__,
@@ -25,6 +26,8 @@ __all__ = [  # noqa: PLE0604 - from the modules
     "linalg",  # noqa: F405 - it is imported when it is asked for
     "matmul",
 ]
+
+__dir__ = listing(__all__)
 
 
 def __getattr__(name: str) -> Any:

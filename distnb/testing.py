@@ -33,7 +33,7 @@ from numpy.testing import (
 from distnb.client.handle.array import Array
 from distnb.common.config import config
 from distnb.common.errors import explain
-from distnb.left_out import refusal, unknown
+from distnb.left_out import listing, refusal, unknown
 
 __all__ = [
     "IgnoreException",
@@ -77,6 +77,7 @@ def _strategy(name: str) -> Any:
 
 
 __getattr__ = refusal(__name__, _strategy)
+__dir__ = listing(__all__)
 
 
 def _asserts(numpys: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,8 +14,11 @@ import numpy as np
 import distnb as dnb
 from distnb.applications.decomposition import truncated_svd
 from distnb.common.errors import explain
+from distnb.left_out import listing
 
 __all__ = ["bicgstab", "cg", "norm"]
+
+__dir__ = listing(__all__)
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:

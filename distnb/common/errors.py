@@ -10,6 +10,8 @@ Every exception is also the builtin (or NumPy) type that a NumPy user would catc
     +-- EngineError (RuntimeError)      an engine or the cluster is gone, or does not start
         +-- LauncherError (FileNotFoundError)   there is no mpiexec
         +-- LateError (TimeoutError)            engines were not ready in time
+        +-- CountError (ValueError)             there is no such number of engines
+        +-- CountTypeError (TypeError)          what was given is no number
 
 What an engine raises is raised again in the notebook with its own type (``MemoryError``,
 ``FloatingPointError``, ...), once, with the ranks, the operation and the line that asked for it.
@@ -20,8 +22,11 @@ Messages read ``what: got X, expected Y; do Z``.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 __all__ = [
+    "CountError",
+    "CountTypeError",
     "DistnbError",
     "EngineError",
     "GatherError",
@@ -30,6 +35,7 @@ __all__ = [
     "LayoutError",
     "LostArrayError",
     "SessionError",
+    "check_count",
     "explain",
     "without_secrets",
 ]
@@ -69,6 +75,30 @@ class LauncherError(EngineError, FileNotFoundError):
 
 class LateError(EngineError, TimeoutError):
     """Engines were not ready in time."""
+
+
+class CountError(EngineError, ValueError):
+    """There cannot be so many engines."""
+
+
+class CountTypeError(EngineError, TypeError):
+    """What was given is no number of engines."""
+
+
+def check_count(name: str, n: Any, most: int | None = None) -> int:
+    """Return a number of engines, at most ``most``; ``name`` is the argument's.
+
+    >>> check_count("n", 0)
+    Traceback (most recent call last):
+    ...
+    distnb.common.errors.CountError: n: got 0, expected an integer >= 1; pass n=1
+    """
+    expected = "an integer >= 1" if most is None else f"an integer from 1 to {most}"
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise CountTypeError(explain(name, repr(n), expected, f"pass {name}=1"))
+    if not 1 <= int(n) <= (most or int(n)):
+        raise CountError(explain(name, n, expected, f"pass {name}={most or 1}"))
+    return int(n)
 
 
 def explain(what: str, got: object, expected: object, do: str) -> str:

@@ -57,7 +57,7 @@ class TimingMagics(Magics):
         """Run a cell, or the rest of the line, and report where its time went.
 
         Unlike ``%timeit``, which times how long operations take to be recorded, it waits for the
-        engines. The report tells of each engine, and of each line.
+        engines. The report tells of each engine, and of each line. A line's value is not shown.
 
         Examples::
 
@@ -67,13 +67,14 @@ class TimingMagics(Magics):
 
             %disttime A @ A.T
         """
+        alone = cell is None  # then its value is not what was asked for
         if cell is None:
             line, cell = _parted(line)
         args = parse(self.disttime, line)
         current.session()  # which starts engines, if there are none
         windows = Windows(current.open_sessions())
         with nested(self.shell):
-            result = self.shell.run_cell(cell)
+            result = self.shell.run_cell(cell, silent=alone)
         report = TimeReport(windows.end())
         shown = deliver(self.shell, args, report)
         if not result.success:

@@ -1,5 +1,6 @@
 """Tracebacks that end at the user's line: distnb's own frames, and what they call, are hidden.
 
+An interrupt within distnb is three lines: where, what, and which arrays have no content now.
 ``%xmode Verbose`` shows them all, and so does a debugger.
 """
 
@@ -10,10 +11,14 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import FrameSummary, extract_tb
 from types import FrameType, TracebackType
 from typing import Any
 
 from numpy.lib import mixins
+
+from distnb.client.session import current
+from distnb.magics.arguments import arrays_of
 
 __all__ = ["Tracebacks", "shortened"]
 
@@ -30,6 +35,7 @@ class Tracebacks:
     """Shortens the tracebacks that a shell shows, until :meth:`remove`."""
 
     def __init__(self, shell: Any) -> None:
+        self._shell = shell
         self._shown_by = shell.InteractiveTB
         self._whole = self._shown_by.structured_traceback
         self._shown_by.structured_traceback = self._shortened
@@ -39,8 +45,26 @@ class Tracebacks:
     ) -> Any:
         if self._shown_by.mode == "Verbose":
             return self._whole(etype, value, tb, *args, **named)
+        if isinstance(value, KeyboardInterrupt) and (asked := _asked(tb)) is not None:
+            return self._interrupted(value, asked)
         with _chain_shortened(value), _notes_shortened(value):
             return self._whole(etype, value, shortened(tb), *args, **named)
+
+    def _interrupted(self, interrupt: KeyboardInterrupt, last: FrameSummary) -> list[str]:
+        """Return the lines of an interrupt of what was asked for at a place."""
+        name = self._shell.compile.format_code_name(last.filename)
+        where = name[1] if name else Path(last.filename).name
+        lost = [
+            name
+            for session in current.open_sessions()
+            for name, x in arrays_of(self._shell, session)
+            if x.dbase.lost
+        ]
+        fate = f"lost, to be made again: {', '.join(lost)}" if lost else "all arrays are whole"
+        if any(session.connection.sent for session in current.open_sessions()):
+            fate = "what engines were writing is known when they answer"
+        what = ": ".join(["KeyboardInterrupt", *map(str, interrupt.args)])
+        return [f"{where} line {last.lineno}: {last.line}", what, fate]
 
     def remove(self) -> None:
         """Show whole ones again."""
@@ -99,6 +123,14 @@ def shortened(tb: TracebackType | None) -> TracebackType | None:
     for frame in reversed(frames):
         found = TracebackType(found, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return found or tb
+
+
+def _asked(tb: TracebackType | None) -> FrameSummary | None:
+    """Return the user's line that called distnb; None if none did."""
+    before: TracebackType | None = None
+    while tb is not None and not (_is_in(tb.tb_frame, _OURS) or _is_native(tb.tb_frame)):
+        before, tb = tb, tb.tb_next
+    return extract_tb(before, limit=1)[0] if before is not None and tb is not None else None
 
 
 def _is_native(frame: FrameType) -> bool:

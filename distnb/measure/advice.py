@@ -10,9 +10,10 @@ import numpy as np
 
 from distnb.common.lazy import lazy
 from distnb.measure.comparison import source
-from distnb.measure.metrics import Metrics, label, ratio
+from distnb.measure.metrics import Metrics, Rung, label, ratio
+from distnb.measure.quantities import duration, size_text
 
-__all__ = ["CAUSES", "Advised", "Remedy", "WhatIf", "duration", "size_text"]
+__all__ = ["CAUSES", "Advised", "Remedy", "WhatIf"]
 
 #: Gains below this share of the window are not worth a change.
 WORTH = 0.05
@@ -79,33 +80,6 @@ CAUSES = {
 }
 
 
-def duration(seconds: float) -> str:
-    """Return a time for reading.
-
-    >>> duration(1.31), duration(0.0123), duration(2e-6), duration(0)
-    ('1.31 s', '12.3 ms', '2 us', '0 us')
-    """
-    if seconds >= 0.9995:
-        return f"{seconds:,.{2 if seconds < 99.95 else 0}f} s"
-    if seconds < 0.9995e-3:
-        return f"{seconds * 1e6:.0f} us"
-    return f"{seconds * 1e3:.{1 if seconds < 99.95e-3 else 0}f} ms"
-
-
-def size_text(count: float) -> str:
-    """Return a number of bytes for reading.
-
-    >>> size_text(999), size_text(8_000_000)
-    ('999 B', '8.0 MB')
-    """
-    if count < 1000:
-        return f"{count:.0f} B"
-    power = 1
-    while count >= 999.95 * 1000**power and power < 5:
-        power += 1
-    return f"{count / 1000**power:.1f} {'kMGTP'[power - 1]}B"
-
-
 class Advised(Metrics):
     """What-ifs and advice of :class:`~distnb.measure.events.Report`."""
 
@@ -168,6 +142,12 @@ class Advised(Metrics):
         best = self.remedies[0] if self.remedies else None
         worst = self.ladder.index(self.worst)
         return best if best and best.rung == worst and best.gain.gain >= WORTH else None
+
+    @property
+    def marked(self) -> Rung | None:
+        """The rung that views mark: the worst one, unless other programs took more than it lost."""
+        best = self.headline
+        return None if (best is not None and best.rung < 0) or not self.worst.lost else self.worst
 
     @property
     def advice(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from distnb.measure.events import CLASSES, Account
+from distnb.measure.quantities import duration, size_text
 
 __all__ = ["SILENT", "Engine", "Live", "Sample"]
 
@@ -136,7 +137,7 @@ class Live(NamedTuple):
         alive = sum(e.alive for e in self.engines)
         done = self.recorded - self.left
         lines = [
-            f"{alive} of {len(self.engines)} engines alive, by {self.road}: "
+            f"{alive} of {len(self.engines)} engines alive, {self.road}: "
             f"{done:,} of {self.recorded:,} commands done, {self.queued:,} not sent"
         ]
         lines += _columns([_HEAD, *map(_entries, self.engines)])
@@ -144,7 +145,7 @@ class Live(NamedTuple):
         return "\n".join(lines)
 
 
-_HEAD = ("engine", "state", "left", "arrays MB", "pool MB", "process MB", "free MB", *CLASSES)
+_HEAD = ("engine", "state", "left", "arrays", "pool", "process", "free", *CLASSES)
 
 
 def _entries(engine: Engine) -> tuple[str, ...]:
@@ -153,8 +154,8 @@ def _entries(engine: Engine) -> tuple[str, ...]:
     if sample is None:
         return (*start, *["?"] * (len(_HEAD) - 3))
     sizes = (sample.held, sample.pooled, sample.resident, sample.free)
-    seconds = (f"{ns / 1e9:,.2f} s" for ns in sample.account.spent)
-    return (*start, *(f"{n / 1e6:,.1f}" for n in sizes), *seconds)
+    seconds = (duration(ns / 1e9) for ns in sample.account.spent)
+    return (*start, *map(size_text, sizes), *seconds)
 
 
 def _columns(table: Sequence[Sequence[str]]) -> list[str]:

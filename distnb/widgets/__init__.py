@@ -8,7 +8,8 @@ SVG without scripts; ``plot`` draws on matplotlib axes, which are imported only 
 
 from __future__ import annotations
 
-from distnb.widgets.drawing.text import describe, facts_line, size_text
+from distnb.measure.quantities import size_text
+from distnb.widgets.drawing.text import describe, facts_line
 from distnb.widgets.layouts.card import card  # the function hides its module
 from distnb.widgets.layouts.engine_memory import Memory, memory_of
 from distnb.widgets.layouts.layout_view import plot, to_html

@@ -49,5 +49,5 @@ def test_the_chooser_applies_from_the_next_cell(notebook, page):
 def test_arrays_side_by_side(notebook):
     view = notebook.output("%distlayout A A.T")
     assert view.locator("svg[role=img]").count() == 2
-    assert "153.6 kB" in view.inner_text()
+    assert "154 kB" in view.inner_text()
     notebook.screens("distlayout", view)

@@ -286,13 +286,13 @@ def test_in_a_kernel(mark):
 
 @pytest.mark.parametrize("n", [True, 2.0, "2", None])
 def test_n_is_an_integer(n):
-    with pytest.raises(TypeError, match=r"^engines: got .*, expected an integer >= 1; pass"):
+    with pytest.raises(TypeError, match=r"^n: got .*, expected an integer >= 1; pass"):
         launch.start_engines(n)
 
 
 @pytest.mark.parametrize("n", [0, -1])
 def test_n_is_positive(n):
-    with pytest.raises(ValueError, match=rf"^engines: got {n}, expected an integer >= 1; pass"):
+    with pytest.raises(ValueError, match=rf"^n: got {n}, expected an integer >= 1; pass"):
         launch.start_engines(n)
 
 

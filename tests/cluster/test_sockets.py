@@ -50,7 +50,7 @@ def on_engines(client, code):
 
 def test_the_status_shows_the_transport(engines, client):
     assert engines.transport.kind == "direct sockets"
-    assert "3 engines by direct sockets, " in repr(Status(engines))
+    assert "3 engines, direct sockets; " in repr(Status(engines))
     with another(client, "ipyparallel") as session:
         assert session.transport.kind == "ipyparallel"
         assert works(session)

@@ -626,6 +626,29 @@ def test_errors_of_engines_show_the_line_and_not_the_engines_own(shell, session,
     assert "traceback of rank" in whole
 
 
+@pytest.mark.parametrize("lost", ["", "b"])
+def test_an_interrupt_is_three_lines(shell, session, capsys, monkeypatch, lost):
+    shell.run_cell("import distnb as dnb\na = dnb.ones(3000)\nb = a + 1")
+    wait = session.connection.wait
+
+    def press():
+        monkeypatch.setattr(session.connection, "wait", wait)
+        if lost:
+            session.handles.lose([shell.user_ns[lost].dbase.handle], 10**6)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session.connection, "wait", press)
+    where, what, fate = shown_error(shell, capsys, "1 + 1\nfloat(a.sum())").splitlines()
+    assert re.fullmatch(r"(Cell )?In ?\[\d+\] line 2: float\(a.sum\(\)\)", where)
+    assert what == "KeyboardInterrupt: engines were at sum, fetch"
+    assert fate == ("lost, to be made again: b" if lost else "all arrays are whole")
+
+
+def test_other_interrupts_are_as_ever(shell, session, capsys):
+    text = shown_error(shell, capsys, "raise KeyboardInterrupt('stop')")
+    assert "----> 1 raise KeyboardInterrupt" in text
+
+
 def test_operators_of_numpys_mixin_are_hidden_too(shell, session, capsys):
     shell.run_cell("import distnb as dnb")
     text = shown_error(shell, capsys, "dnb.ones((4, 5)) @ dnb.ones((4, 5))")
@@ -661,10 +684,11 @@ def test_tracebacks_are_whole_again_without_the_extension(shell, session, capsys
     shell.run_line_magic("load_ext", "distnb")
 
 
-def test_a_line_is_measured(shell, session):
+def test_a_line_is_measured(shell, session, capsys):
     shell.run_cell("import distnb as dnb\nA = dnb.ones((30, 30))")
     report = run(shell, "%disttime A @ A.T")
     assert {op.op for op in report.ops} >= {"matmul"}
+    assert capsys.readouterr().out.count("Out[") == 1
     assert run(shell, "%disttime -q -o kept A + A") is None
     assert {op.op for op in shell.user_ns["kept"].ops} >= {"add"}
     assert run(shell, "r = %disttime A - A") is None
@@ -704,7 +728,9 @@ def test_only_names_for_users_complete(session):
         *("close", "closed", "end_window", "flush", "live", "recover", "resize", "size"),
         "start_window",
     ]
-    assert {n for n in dir(dnb) if not n.startswith("_")} == set(dnb.__all__)
+    rooms = [dnb, dnb.fft, dnb.graph, dnb.learn, dnb.linalg, dnb.random, dnb.sparse, dnb.polynomial]
+    for module in (*rooms, dnb.sparse.linalg, dnb.plot, dnb.testing):
+        assert {n for n in dir(module) if not n.startswith("_")} == set(module.__all__)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from distnb.widgets import TimeReport
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.bars import FRAME
 from distnb.widgets.times import account, glance
-from distnb.widgets.times.account import STYLES
+from distnb.widgets.times.account import STYLES, bars_svg
 from tests.tiers import examples
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 from tests.unit.runs import MS, reports, span, step
@@ -101,56 +101,66 @@ def ring(n, steps=9, line="In [12] line {}: t[:] = 0.2 * (a[1:-1, 1:-1] + a[1:-1
 # -- Text ------------------------------------------------------------------------------------------
 
 GOLDEN = """\
+Load balance: engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal its arrays
+evenly, as t = t.redistribute() does: about -30 % (100 ms -> 70 ms).
 wall 100 ms on 2 engines: 2 commands in 1 batch
-Load balance: engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal its arrays evenly, as t \
-= t.redistribute() does: about -30 % (100 ms -> 70.0 ms).
 
-engine        compute        waiting      transfer      overhead           idle     sum  \
-accounted  waiting mostly for
-     0  30.00  30.0 %  60.00  60.0 %  0.00   0.0 %  0.00   0.0 %  10.00  10.0 %  100.00    100.0 \
-%            engine 1  █████/////////··
-     1  90.00  90.0 %   0.00   0.0 %  0.00   0.0 %  0.00   0.0 %  10.00  10.0 %  100.00    100.0 \
-%                   -  ██████████████··
-  mean  60.00  60.0 %  30.00  30.0 %  0.00   0.0 %  0.00   0.0 %  10.00  10.0 %  100.00    100.0 \
-%            engine 1  ██████████////··
-ms and % of the engine's window; █ compute  / waiting  = transfer  : overhead  · idle
+engine 0  ████████████////////////////////////····  computes 30 %, waits 60 % for 1
+engine 1  ████████████████████████████████████····  computes 90 %, idle 10 %
+█ compute  / waiting  = transfer  : overhead  · idle
 
-rung           efficiency            lost              what is lost
-dispatch             0.90         10.0 ms  █████████   no engine had a command: all waited for \
-the notebook
-overhead             1.00            0 us  ██████████  engines decoded, planned and got memory
-transfer             1.00            0 us  ██████████  engines moved bytes, or these were on \
-their way
-serialisation        1.00            0 us  ██████████  engines waited for what others had to do \
-first
-load balance         0.67  30.0 ms (most)  ██████▋     engines had less to compute than the one \
-that computed longest
+line                          time  share  mostly
+t[1:] = a + b                60 ms   60 %  compute: add
+t[1:] = 2 * (t[1:] + t[1:])  30 ms   30 %  compute: multiply
+report.details() has all numbers"""
+
+DETAILS = """\
+wall 100 ms on 2 engines: 2 commands in 1 batch
+Load balance: engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal its arrays \
+evenly, as t = t.redistribute() does: about -30 % (100 ms -> 70 ms).
+
+engine       compute       waiting  transfer  overhead          idle     sum  accounted  waiting mostly for
+     0  30 ms   30 %  60 ms   60 %  0    0 %  0    0 %  10 ms   10 %  100 ms      100 %            \
+engine 1  █████/////////··
+     1  90 ms   90 %      0    0 %  0    0 %  0    0 %  10 ms   10 %  100 ms      100 %             \
+      -  ██████████████··
+  mean  60 ms   60 %  30 ms   30 %  0    0 %  0    0 %  10 ms   10 %  100 ms      100 %            \
+engine 1  ██████████////··
+█ compute  / waiting  = transfer  : overhead  · idle
+
+rung           efficiency          lost              what is lost
+dispatch             0.90         10 ms  █████████   no engine had a command: all waited for the notebook
+overhead             1.00             0  ██████████  engines decoded, planned and got memory
+transfer             1.00             0  ██████████  engines moved bytes, or these were on their way
+serialisation        1.00             0  ██████████  engines waited for what others had to do first
+load balance         0.67  30 ms (most)  ██████▋     engines had less to compute than the one that \
+computed longest
 parallel efficiency 0.60 = 0.90 x 1.00 x 1.00 x 1.00 x 0.67 (mean compute / window; POP's: 0.67)
 load balance 0.67 = layout 0.67 x speed 1.00; about 1.2 times as fast as one engine; computing \
-touches 1.0 GB/s on each engine, 50 % of the memory bandwidth
+touches 1 GB/s on each engine, 50 % of the memory bandwidth
 
-waiting, in ms: the engine of the row waited for that of the column
+waiting: the engine of the row waited for that of the column
 engine  0      1    sum
-     0  -  60.00  60.00
+     0  -  60 ms  60 ms
      1  -      -      -
-   sum  -  60.00  60.00
+   sum  -  60 ms  60 ms
 
 sent: the engine of the row to that of the column
-engine       0  1     sum
-     0       -  -       -
-     1  6.0 MB  -  6.0 MB
-   sum  6.0 MB  -  6.0 MB
+engine     0  1   sum
+     0     -  -     -
+     1  6 MB  -  6 MB
+   sum  6 MB  -  6 MB
 
-waited for  while it was at  line                                      ms in all
-         1  add              In [2] line 4: t[1:] = a + b                  40.00
-         1  multiply         In [2] line 5: t[1:] = 2 * (t[1:] + t...      20.00
+waited for  while it was at  line                                      in all
+         1  add              In [2] line 4: t[1:] = a + b               40 ms
+         1  multiply         In [2] line 5: t[1:] = 2 * (t[1:] + t...   20 ms
 
-op        line                                      calls  mean ms   share  balance  waiting  \
-messages    MB  GB/s
-add       In [2] line 4: t[1:] = a + b                  1    60.00  60.0 %     0.67     33 %     \
-    2  6.00   1.0
-multiply  In [2] line 5: t[1:] = 2 * (t[1:] + t...      1    30.00  30.0 %     0.67     33 %     \
-    -     -   1.0"""
+op        line                                      calls   mean  share  balance  waiting  messages \
+ sent  GB/s
+add       In [2] line 4: t[1:] = a + b                  1  60 ms   60 %     0.67     33 %         2 \
+ 6 MB     1
+multiply  In [2] line 5: t[1:] = 2 * (t[1:] + t...      1  30 ms   30 %     0.67     33 %         - \
+    -     1"""
 
 
 def golden():
@@ -174,13 +184,28 @@ def golden():
 
 def test_golden_text():
     assert repr(TimeReport(golden())) == GOLDEN
+    assert repr(TimeReport(golden()).details()) == DETAILS
+
+
+@pytest.mark.parametrize("n", [1, 4, 16, 200])
+def test_the_text_is_at_a_glance(n):
+    lines = repr(TimeReport(ring(n))).splitlines()
+    assert len(lines) <= 16
+    assert max(map(len, lines)) <= 100
+
+
+def test_nothing_is_printed_on_hatches(pyplot):
+    drawn = bars_svg(golden(), 8, "", "u")
+    assert re.findall(r">(\d+ %)<", drawn) == ["30 %", "90 %"]  # not the 60 % of waiting
+    ax = TimeReport(golden()).plot()
+    assert [t.get_text() for t in ax.texts] == ["30 %", "90 %", "10 %", "10 %"]
 
 
 def test_a_hole_in_the_account_is_seen():
     whole, missing = (5 * MS, 1 * MS, 0, 2 * MS, 2 * MS), (2 * MS, 2 * MS, 1 * MS, 2 * MS, 2 * MS)
     found = Report(0.01, tuple(Account(10 * MS, s, 0, 0) for s in (whole, missing)), (), 3, 1)
-    rows = text_rows(repr(TimeReport(found)))
-    assert [row[-2] for row in rows] == ["100.0 %", "90.0 %", "95.0 %"]
+    rows = text_rows(TimeReport(found).details())
+    assert [row[-2] for row in rows] == ["100 %", "90 %", "95 %"]
 
 
 def folded(shown):
@@ -188,42 +213,46 @@ def folded(shown):
     return parse(shown._repr_html_()).find(".//details")
 
 
+UNITS = {"s": 1e3, "us": 1e-3, "ns": 1e-6, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+
+
 def numbers(cell):
-    return [float(x.replace(",", "")) for x in re.findall(r"[\d,]*\.\d+", cell)]
+    """Return all numbers of a text: times in ms, bytes, shares in percent."""
+    found = re.findall(r"([\d.,]+)(?: (\w+|%))?", re.sub(r"engine \d+", "", cell))
+    return [float(x.replace(",", "")) * UNITS.get(unit, 1) for x, unit in found]
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 16, 64, 67, 200])
 def test_the_classes_add_up(n):
     shown = TimeReport(report(n, operations(3)))
-    for rows in (text_rows(repr(shown)), table(folded(shown))):
+    for rows in (text_rows(shown.details()), table(folded(shown))):
         assert len(rows) <= 17
         for row in rows:
             *classes, accounted = numbers(" ".join(row[1:]))
             total = classes.pop() if len(classes) == 11 else 50
             assert accounted == 100.0
             assert len(classes) == 10
-            assert sum(classes[::2]) == pytest.approx(total, abs=0.03)
-            assert sum(classes[1::2]) == pytest.approx(100, abs=0.3)
+            assert sum(classes[::2]) == pytest.approx(total, abs=0.2)
+            assert sum(classes[1::2]) == pytest.approx(100, abs=2)
             assert total == pytest.approx(50, abs=0.02)
 
 
 def test_operations_beyond_the_twelfth_are_added_up():
     ops = operations(15, 3)
-    text = repr(TimeReport(report(3, ops)))
+    text = TimeReport(report(3, ops)).details()
     last = re.split(r"  +", text.splitlines()[-1])
     rest = ops[12:]
     mean = sum(sum(r[:4]) for op in rest for r in op.ranks) / 3 / 1e6
     assert last[0] == "and 3 more"
     assert int(last[1]) == sum(op.calls for op in rest)
-    assert float(last[2]) == pytest.approx(mean, abs=0.01)
-    assert float(last[3].removesuffix(" %")) == pytest.approx(100 * mean / 50, abs=0.1)
+    assert numbers(last[2]) == [pytest.approx(mean, rel=0.005)]
+    assert numbers(last[3]) == [pytest.approx(100 * mean / 50, abs=0.6)]
     assert int(last[4].replace(",", "")) == sum(r.messages for op in rest for r in op.ranks)
-    assert float(last[5]) == pytest.approx(
-        sum(r.bytes for op in rest for r in op.ranks) / 1e6, abs=0.01
-    )
+    sent = sum(r.bytes for op in rest for r in op.ranks)
+    assert numbers(last[5]) == [pytest.approx(sent, rel=0.005)]
     rows = table(folded(TimeReport(report(3, ops))), 2)
     assert [row[0] for row in rows] == [*(f"op{i}" for i in range(12)), "and 3 more"]
-    assert "more" not in repr(TimeReport(report(3, ops[:12])))
+    assert "more" not in TimeReport(report(3, ops[:12])).details()
 
 
 @pytest.mark.parametrize("n", [9, 40])
@@ -254,7 +283,7 @@ def test_pages_are_small_and_say_what_the_text_says(n, steps):
     ]
     if n <= 3:
         cells = {"".join(cell.itertext()) for cell in root.iter() if cell.tag in {"td", "th"}}
-        _, *tables = repr(shown).split("\n\nwaiting, in ms")
+        _, *tables = shown.details().split("\n\nwaiting: ")
         for line in tables[0].split("\n\nop")[0].splitlines()[1:] if tables else ():
             assert set(re.split(r"  +", line.strip())) <= cells | {
                 "",
@@ -275,7 +304,7 @@ def test_pages_stay_small(n, ops):
 def test_any_run_can_be_shown(found):
     shown = TimeReport(found)
     parse(shown._repr_html_())
-    assert found.advice in repr(shown)
+    assert found.advice in shown.details()
     ET.fromstring(shown.to_html().partition("\n")[2])
     json.loads(shown.to_json())
     assert repr(shown.diff(found))
@@ -311,7 +340,7 @@ def test_the_ladder_is_drawn_to_scale_and_marks_the_worst_rung():
     left = [int(re.match(r"M\d+ \d+h(\d+)", path.get("d"))[1]) for path in kept]
     assert left == [round(300 * t / found.stages.window) for t in found.stages[1:]]
     words = [text.text for text in svg.iter(f"{SVG}text")]
-    assert words[1::2] == ["0.90", "1.00", "1.00", "1.00", "0.67, 30.0 ms lost: most"]
+    assert words[1::2] == ["0.90", "1.00", "1.00", "1.00", "0.67, 30 ms lost: most"]
     assert [path.get("stroke") == "currentColor" for path in frames] == [False] * 4 + [True]
 
 
@@ -341,8 +370,8 @@ def test_bars_are_along_time():
 def test_the_worst_lines_are_listed_with_their_share():
     rows = table(parse(TimeReport(golden())._repr_html_()))
     assert [row[:3] for row in rows] == [
-        ["t[1:] = a + b", "60.0 ms", "60 %"],
-        ["t[1:] = 2 * (t[1:] + t[1:])", "30.0 ms", "30 %"],
+        ["t[1:] = a + b", "60 ms", "60 %"],
+        ["t[1:] = 2 * (t[1:] + t[1:])", "30 ms", "30 %"],
     ]
 
 
@@ -351,7 +380,7 @@ def test_what_the_notebook_did_itself_is_a_line():
     assert "the notebook itself" in [
         row[0] for row in table(parse(TimeReport(found)._repr_html_()))
     ]
-    assert "8.0 ms computed by the notebook itself" in repr(TimeReport(found))
+    assert "8 ms computed by the notebook itself" in repr(TimeReport(found))
 
 
 def test_hatches_are_defined_once_for_all_pictures():
@@ -468,34 +497,31 @@ def test_a_time_report_is_the_report():
 
 
 GOLDEN_DIFF = """\
-2.00 times as fast: wall 100 ms -> 50.0 ms, most by waiting (-30.0 ms on each engine)
-                      before    after             change
-wall                  100 ms  50.0 ms   -50.0 ms (-50 %)
-parallel efficiency     0.60     1.00              +0.40
-dispatch efficiency     0.90     1.00              +0.10
-overhead efficiency     1.00     1.00               0.00
-transfer efficiency     1.00     1.00               0.00
-serialisation           1.00     1.00               0.00
-load balance            0.67     1.00              +0.33
-load balance layout     0.67     1.00              +0.33
-load balance speed      1.00     1.00               0.00
-pop efficiency          0.67     1.00              +0.33
-speedup                 1.20     2.00              +0.80
-memory speed            0.50        -
-commands                   2        1                 -1
-batches                    1        1                  0
-compute              60.0 ms  50.0 ms   -10.0 ms (-17 %)
-waiting              30.0 ms     0 us  -30.0 ms (-100 %)
-transfer                0 us     0 us               0 us
-overhead                0 us     0 us               0 us
-idle                 10.0 ms     0 us  -10.0 ms (-100 %)
+2.00 times as fast: wall 100 ms -> 50 ms, most by waiting (-30 ms on each engine)
+                     before  after           change
+wall                 100 ms  50 ms   -50 ms (-50 %)
+parallel efficiency    0.60   1.00            +0.40
+dispatch efficiency    0.90   1.00            +0.10
+overhead efficiency    1.00   1.00             0.00
+transfer efficiency    1.00   1.00             0.00
+serialisation          1.00   1.00             0.00
+load balance           0.67   1.00            +0.33
+load balance layout    0.67   1.00            +0.33
+load balance speed     1.00   1.00             0.00
+pop efficiency         0.67   1.00            +0.33
+speedup                1.20   2.00            +0.80
+memory speed           0.50      -
+commands                  2      1               -1
+batches                   1      1                0
+compute               60 ms  50 ms   -10 ms (-17 %)
+waiting               30 ms      0  -30 ms (-100 %)
+transfer                  0      0                0
+overhead                  0      0                0
+idle                  10 ms      0  -10 ms (-100 %)
 
-op        line                                       calls   before    after    change         \
-sent
-multiply  In [2] line 5: t[1:] = 2 * (t[1:] + t...  1 -> 0  30.0 ms     0 us  -30.0 ms           \
- 0
-add       In [9] line 4: t[1:] = a + b                   1  60.0 ms  50.0 ms  -10.0 ms  6.0 MB \
--> 0"""
+op        line                                       calls  before  after  change       sent
+multiply  In [2] line 5: t[1:] = 2 * (t[1:] + t...  1 -> 0   30 ms      0  -30 ms          0
+add       In [9] line 4: t[1:] = a + b                   1   60 ms  50 ms  -10 ms  6 MB -> 0"""
 
 
 def test_golden_diff():
@@ -523,7 +549,7 @@ def test_golden_diff():
 )
 def test_reports_of_nothing(found, pyplot):
     shown = TimeReport(found)
-    assert repr(shown).startswith("wall ")
+    assert shown.details().startswith("wall ")
     parse(shown._repr_html_())
     shown.plot().figure.canvas.draw()
     shown.to_png()

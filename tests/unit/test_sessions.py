@@ -7,7 +7,6 @@ import pytest
 import distnb as dnb
 from distnb.client.session import current
 from distnb.client.transport.inprocess import InProcess
-from distnb.client.transport.launch import check_count
 from distnb.widgets.status.status import Status
 
 pytestmark = pytest.mark.tier("test")
@@ -25,9 +24,7 @@ def started(monkeypatch):
     def connect_client(profile, cluster_id, client, timeout):
         return client or 2
 
-    launch = SimpleNamespace(
-        check_count=check_count, start_engines=start_engines, connect_client=connect_client
-    )
+    launch = SimpleNamespace(start_engines=start_engines, connect_client=connect_client)
     monkeypatch.setattr(current, "_launch", lambda: launch)
     monkeypatch.setattr(current, "_reach", lambda n, source=None: InProcess(n))
     monkeypatch.setattr(current, "_CURRENT", [])
@@ -47,8 +44,22 @@ def test_the_same_again_is_the_same_session(started, capsys):
     assert started == [2]
     assert float((a + dnb.ones(6)).sum()) == 21
     out = capsys.readouterr().out
-    assert "2 engines run already, with 1 array on them" in out
+    assert "2 engines run already, with 1 array (48 B) on them" in out
     assert "dnb.start(2, beside=True) makes another" in out
+
+
+@pytest.mark.parametrize(("n", "error"), [(0, ValueError), (True, TypeError), ("2", TypeError)])
+def test_wrong_numbers_of_engines_name_the_argument(started, n, error):
+    for make in (dnb.start, dnb.inprocess):
+        with pytest.raises(error, match=rf"^n: got {n!r}, expected an integer >= 1; pass n=1$"):
+            make(n)
+        with pytest.raises(dnb.EngineError):
+            make(n)
+    with dnb.inprocess(3):
+        said = f"^engines: got {n!r}, expected an integer from 1 to 3; pass engines="
+        with pytest.raises(error, match=said):
+            dnb.subset(n)
+    assert started == []
 
 
 def test_engines_in_this_process_stay_as_many():
@@ -73,7 +84,7 @@ def test_other_engines_replace_those_before_and_say_so(started, capsys):
     assert dnb.session() is second
     assert started == [2, 1]
     out = capsys.readouterr().out
-    assert "it had 1 array on them (8.0 MB)" in out
+    assert "and its 1 array (8 MB) cannot be used any more" in out
     assert "cannot be used any more" in out
     assert "closed session" in repr(a)
     with pytest.raises(dnb.SessionError):

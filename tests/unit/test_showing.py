@@ -66,7 +66,7 @@ def test_views_show_their_own_elements_and_their_place():
     view = a[50:2:-3, 7:].T
     with np.printoptions(threshold=0):
         assert lines(view)[0] == str(x[50:2:-3, 7:].T)
-    assert "base[50:4:-3, 7:100], axes in order (1, 0) of base (60, 100)" in lines(view)[1]
+    assert "transpose of rows 50:4:-3, columns 7:100 of base (60, 100)" in lines(view)[1]
 
 
 @pytest.mark.usefixtures("session")

@@ -179,9 +179,9 @@ def test_cost_says_what_matters():
     assert cost.messages == 12
     assert cost.seconds == pytest.approx(1.5e-3)
     text = repr(cost)
-    assert "6.0 MB (75 %) in 12 messages" in text
+    assert "6 MB (75 %) in 12 messages" in text
     assert "about 1.5 ms" in text
-    assert "at most 5.0 MB more memory" in text
+    assert "at most 5 MB more memory" in text
     assert cost._repr_html_().count("<tr>") == 5
     assert Cost(whole((1000, 1000), 4), layout, "f8", 4).seconds is None
     same = Cost(whole((9,), 3), make_layout((9,), 3), "f8", 3)

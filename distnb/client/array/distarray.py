@@ -1603,7 +1603,7 @@ class DistArray(Array):
         ...     a.move(("*", "block"))
         ...     row[:] = 1.0
         ...     row.layout.facts(), float(a.sum())
-        ('(4,) float64, 32 B, base[1, :] of base (4, 4): columns in blocks on 2 engines', 4.0)
+        ('(4,) float64, 32 B, row 1 of base (4, 4): columns in blocks on 2 engines', 4.0)
         """
         move(self, dist, grid)
 

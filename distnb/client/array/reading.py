@@ -15,7 +15,7 @@ from distnb.client.reach import admission
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
 from distnb.geometry.views import View
-from distnb.measure.advice import size_text
+from distnb.measure.quantities import size_text
 from distnb.wire.protocol import Apply, Create, Operand
 
 __all__ = ["element", "elements", "read", "tell_of_gather"]

@@ -11,6 +11,7 @@ import numpy as np
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
+from distnb.measure.quantities import size_text
 
 __all__ = ["Budget", "need"]
 
@@ -67,8 +68,8 @@ class Budget:
             raise MemoryError(
                 explain(
                     f"array of shape {shape} and {dtype}",
-                    f"{_mib(asked)} on an engine",
-                    f"at most {_mib(self.room() or 0)}",
+                    f"{size_text(asked)} on an engine",
+                    f"at most {size_text(self.room() or 0)}",
                     f"delete arrays, use more engines, or raise dnb.config.memory_share{why}",
                 )
             )
@@ -105,7 +106,3 @@ class Budget:
         """Count what was freed no longer."""
         while self._released:
             self._reserved -= self._released.popleft()
-
-
-def _mib(n: int) -> str:
-    return f"{n / 2**20:,.1f} MiB"

@@ -10,10 +10,11 @@ import numpy as np
 
 from distnb.common.errors import EngineError, LostArrayError, explain
 from distnb.geometry.layout import Ints
+from distnb.measure.metrics import label
 from distnb.wire.messages import Failure
 from distnb.wire.protocol import Command, title
 
-__all__ = ["exception_like", "exception_of", "lost_error"]
+__all__ = ["exception_like", "exception_of", "given_up", "lost_error"]
 
 
 def exception_of(
@@ -35,6 +36,11 @@ def exception_of(
         f"traceback of rank {failure.rank}:\n{failure.traceback}"
     )
     return error
+
+
+def given_up(commands: Sequence[Command]) -> str:
+    """Return what an interrupt tells of the batch that engines gave up."""
+    return f"engines were at {label(tuple((title(c), '') for c in commands))[0]}"
 
 
 def exception_like(kinds: Sequence[str], message: str) -> BaseException:

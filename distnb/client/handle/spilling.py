@@ -25,6 +25,7 @@ from distnb.common.config import config
 from distnb.common.errors import EngineError
 from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.common.shared_segments import SharedSegment
+from distnb.measure.quantities import counted, duration, size_text
 from distnb.wire import protocol
 from distnb.wire.protocol import Ask, Command
 
@@ -213,9 +214,9 @@ def _read(session: Session, base: Base) -> np.ndarray:
 
 def _note(session: Session, memories: list[np.ndarray], what: str, began: float) -> None:
     """Note for reports what went or came, and how long that took."""
-    n, size = len(memories), sum(memory.nbytes for memory in memories) / 1e6
+    n, size = len(memories), sum(memory.nbytes for memory in memories)
     took = perf_counter() - began
-    session.note(f"{n} array{'s' * (n > 1)}, {size:,.1f} MB, {what} in {took:.2f} s")
+    session.note(f"{counted(n, 'array')}, {size_text(size)}, {what} in {duration(took)}")
 
 
 def bring_back(base: Base) -> None:

@@ -21,7 +21,7 @@ from distnb.client.record.operation_cache import OperationCache
 from distnb.client.session import current
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
-from distnb.common.errors import EngineError, SessionError, explain
+from distnb.common.errors import EngineError, SessionError, check_count, explain
 from distnb.common.interrupts import deferred_interrupts
 from distnb.geometry.layout import Layout
 from distnb.geometry.regrid import in_rows, regridded, scaled
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 def resize(session: Session, engines: int) -> None:
     """Go on with another number of engines; see :meth:`Session.resize`."""
-    size = _number(engines)
+    size = check_count("engines", engines)
     session.check_open()
     if size == session.size:
         return
@@ -72,16 +72,6 @@ def resize(session: Session, engines: int) -> None:
 
 
 Session.resized_by = staticmethod(resize)
-
-
-def _number(engines: object) -> int:
-    """Return a number of engines; refuse what is none."""
-    if isinstance(engines, bool) or not hasattr(engines, "__index__"):
-        raise TypeError(explain("engines", repr(engines), "an integer >= 1", "pass 4"))
-    found = engines.__index__()
-    if found < 1:
-        raise ValueError(explain("engines", engines, "an integer >= 1", "pass 4"))
-    return int(found)
 
 
 def _check(session: Session) -> None:

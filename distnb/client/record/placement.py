@@ -84,9 +84,9 @@ class Placement:
         ...     a = dnb.zeros((6, 4), dist="block")
         ...     print(a[1:].layout.show(a[:-1]))
         1: (5, 4) float64, 160 B
-           base[1:6, :] of base (6, 4), 192 B in memory: block x * on 2 engines
+           rows 1:6 of base (6, 4), 192 B in memory: block x * on 2 engines
         2: (5, 4) float64, 160 B
-           base[0:5, :] of base (6, 4), 192 B in memory: block x * on 2 engines
+           rows 0:5 of base (6, 4), 192 B in memory: block x * on 2 engines
         first  second  is sent  messages  to engine  most
         1      2          32 B         1          1  32 B
         """

@@ -13,6 +13,7 @@ from distnb.client.batching.replies import MISSING
 from distnb.client.handle.array import Array
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
+from distnb.measure.quantities import size_text
 from distnb.wire.protocol import Ask
 
 __all__ = ["ArrayMemory", "EngineMemory", "MemorySurvey", "reached", "survey"]
@@ -97,7 +98,7 @@ class MemorySurvey(NamedTuple):
         most = max(self.arrays, key=lambda held: held.total, default=None)
         if most is None or not most.total:
             return "no array is on the engines"
-        size = f"{most.total / 1e6:,.1f} MB"
+        size = size_text(most.total)
         if most.named:
             held = f", which {', '.join(most.referrers)} holds, too" if most.referrers else ""
             return f"del {', '.join((*most.names, *most.views))} would free most: {size}{held}"

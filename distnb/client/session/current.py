@@ -15,9 +15,10 @@ from distnb.client.transport.inprocess import InProcess
 from distnb.client.transport.spmd import Spmd
 from distnb.common.calling import check_side
 from distnb.common.config import config
-from distnb.common.errors import DistnbError, SessionError, explain
+from distnb.common.errors import DistnbError, SessionError, check_count, explain
 from distnb.common.machine import cores
 from distnb.common.shared_segments import SharedSegment
+from distnb.measure.quantities import counted, size_text
 
 __all__ = [
     "connect",
@@ -98,29 +99,25 @@ def _again(found: Session, how: str) -> Session:
     """Return a session that runs already, in place of another one like it."""
     found.users += 1
     others = f"; dnb.{how} makes another" if how else ""
-    print(f"distnb: {_engines(found)} already, with {_arrays(found)}{others}")
+    run = "run" if found.size > 1 else "runs"
+    arrays = f"{_arrays(found)} on {'them' if found.size > 1 else 'it'}"
+    print(f"distnb: {counted(found.size, 'engine')} {run} already, with {arrays}{others}")
     return _become_current(found)
 
 
-def _engines(found: Session) -> str:
-    plural = "s run" if found.size > 1 else " runs"
-    return f"{found.size} engine{plural}"
-
-
 def _arrays(found: Session) -> str:
-    """Return how many arrays a session has on its engines, and how large they are."""
+    """Return how many arrays a session has, and how large they are."""
     bases = found.bases()
     size = sum(prod(base.shape) * base.dtype.itemsize for base in bases)
-    count = f"{len(bases)} array{'s' * (len(bases) != 1)}"
-    return f"{count} on them" + (f" ({size / 1e6:,.1f} MB)" if size else "")
+    return counted(len(bases), "array") + (f" ({size_text(size)})" if size else "")
 
 
 def _replace(found: Session) -> None:
     """Close a session in whose place another one is to be; say what becomes of its arrays."""
-    lost = "its engines are gone" if found.connection.dead else f"it had {_arrays(found)}"
+    why = ", as its engines are gone" if found.connection.dead else ""
     print(
-        f"distnb: the session before is closed, its arrays cannot be used any more: {lost}; "
-        "dnb.start(..., beside=True) keeps it"
+        f"distnb: the session before is closed{why}, and its {_arrays(found)} cannot be used any "
+        "more; dnb.start(..., beside=True) keeps it"
     )
     try:
         found.close()
@@ -166,11 +163,10 @@ def start(
 
     Raises
     ------
-    TypeError, ValueError
-        If ``n`` is not an integer of at least 1.
     EngineError
-        If the engines cannot be started; the message says why. It is also a ``FileNotFoundError``
-        where there is no launcher, and a ``TimeoutError`` where they were not ready in time.
+        If the engines cannot be started; the message says why. It is also a ``TypeError`` or
+        ``ValueError`` where ``n`` is not an integer of at least 1, a ``FileNotFoundError`` where
+        there is no launcher, and a ``TimeoutError`` where they were not ready in time.
 
     Examples
     --------
@@ -180,18 +176,17 @@ def start(
     ...     float(x.sum())
     1000000.0
     """
-    count, launch = cores() if n is None else n, _launch()
-    launch.check_count(count)
+    count = check_count("n", cores() if n is None else n)
     seconds = None if keep is None else keeping().seconds_of(keep)
-    origin = "start", int(count)
+    origin = "start", count
     found = None if beside else _running(origin)
     if found is not None:
         if found.origin == origin and not found.connection.dead:
             _keep(found, seconds)
             return _again(found, f"start({count}, beside=True)")
         _replace(found)
-    _tell_of_cores(int(count))
-    made = started(int(count), mpiexec=mpiexec, timeout=timeout)
+    _tell_of_cores(count)
+    made = started(count, mpiexec=mpiexec, timeout=timeout)
     try:
         _keep(made, seconds)
     except BaseException:
@@ -335,11 +330,7 @@ def inprocess(n: int = 1) -> Session:
     ...     dnb.arange(7).sum().item()
     21
     """
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(explain("engines", repr(n), "an integer >= 1", "pass n=1"))
-    if n < 1:
-        raise ValueError(explain("engines", n, "an integer >= 1", "pass n=1"))
-    return _become_current(Session(InProcess(n)))
+    return _become_current(Session(InProcess(check_count("n", n))))
 
 
 def subset(engines: int, session: Session | None = None) -> Session:
@@ -375,12 +366,7 @@ def subset(engines: int, session: Session | None = None) -> Session:
     (18, 18)
     """
     whole = need(session)
-    expected = f"an integer from 1 to {whole.size}"
-    if isinstance(engines, bool) or not isinstance(engines, int):
-        raise TypeError(explain("engines", repr(engines), expected, "pass engines=1"))
-    if not 1 <= engines <= whole.size:
-        raise ValueError(explain("engines", engines, expected, "pass fewer"))
-    made = Session(whole.transport.subset(engines))
+    made = Session(whole.transport.subset(check_count("engines", engines, whole.size)))
     made.recovery.prepare()
     return _become_current(made)
 

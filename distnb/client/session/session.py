@@ -15,7 +15,7 @@ import numpy as np
 from distnb.client.batching.budget import Budget
 from distnb.client.batching.call_sites import CallSites
 from distnb.client.batching.connection import Connection
-from distnb.client.batching.failures import lost_error
+from distnb.client.batching.failures import given_up, lost_error
 from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import MISSING, Replies, fill_in
@@ -440,10 +440,13 @@ class Session(Closable):
     def _interrupt(self, interrupt: KeyboardInterrupt) -> None:
         """Make the engines give up, take in what they say, and start a new epoch.
 
+        The interrupt tells what they were at.
         A second Ctrl-C ends this wait, as does an engine that does not answer, which the interrupt
         then tells of. Whoever reads next waits for what is left.
         """
         self.connection.begin_epoch()
+        if self.connection.sent:
+            interrupt.args = (given_up(self.connection.sent[0].commands),)
         while self.connection.sent:
             silent = self.connection.interrupt()
             if silent:

@@ -45,7 +45,7 @@ from distnb.client.transport.mpiexec import (
     mpi_family,
 )
 from distnb.client.transport.watchdog import AGAIN, CALL, OVER, end_processes, load_json, read_text
-from distnb.common.errors import EngineError, LateError, explain
+from distnb.common.errors import EngineError, LateError, check_count, explain
 from distnb.common.leftovers import own_folder, sweep
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) 
     [4711, 4712]
     >>> engines.stop()                                                       # doctest: +SKIP
     """
-    check_count(n)
+    check_count("n", n)
     launcher = find_mpiexec(mpiexec)
     for _ in range(ATTEMPTS - 1):
         with contextlib.suppress(_PortTakenError):
@@ -231,14 +231,6 @@ def _threads(launcher: str, n: int) -> dict[str, str]:
 
 class _PortTakenError(EngineError):
     """Another process was given a port that the controller had chosen."""
-
-
-def check_count(n: object) -> None:
-    """Refuse what is not a number of engines."""
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(explain("engines", repr(n), "an integer >= 1", "pass n=4"))
-    if int(n) < 1:
-        raise ValueError(explain("engines", n, "an integer >= 1", "pass n=4"))
 
 
 @dataclass(eq=False)

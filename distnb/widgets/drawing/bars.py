@@ -71,7 +71,8 @@ class Bars:
     uid : str
         Begins the names of hatches, which other pictures of the same page use, too.
     printed : callable, optional
-        Returns what is printed on a part: of a row, a class, that is so many pixels wide.
+        Returns what is printed on a part: of a row, a class. Nothing is on hatches, as nobody could
+        read it.
     """
 
     width = 300
@@ -82,7 +83,7 @@ class Bars:
         fills: Sequence[Fill],
         whole: float,
         uid: str,
-        printed: Callable[[int, int, int], str] | None = None,
+        printed: Callable[[int, int], str] | None = None,
     ) -> None:
         self.rows = rows
         self.fills = fills
@@ -129,17 +130,15 @@ class Bars:
                 continue
             path += f"M{x} {y}h{width}"  # a thick line takes the fewest bytes
             few = len(self.rows) <= 8 and width >= 28 + 4 * len(self.rows)  # 10 kB in all
-            if self.printed is not None and few:
-                words = self.printed(i, k, width)
+            if self.printed is not None and few and not self.fills[k].hatch:
+                words = self.printed(i, k)
                 texts.append(element("text", words, x=x + width // 2, y=y + 4))
         fill = self.fills[k]
         if path and fill.colour != "none":
             stroke = paint(self.fills, k, self.uid)
             yield element("path", d=path, stroke=stroke, stroke_width=self.thick)
         if texts:
-            halo = {"stroke": fill.colour, "stroke_width": 3, "paint_order": "stroke"}
-            ink = {"fill": fill.ink, "text_anchor": "middle"}
-            yield element("g", *texts, **ink, **(halo if fill.hatch else {}))
+            yield element("g", *texts, fill=fill.ink, text_anchor="middle")
 
     def _frames(self) -> Element:
         """Return the frames of all bars: of what has no colour nothing else is drawn."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from distnb.widgets.drawing.text import shorten, size_text
+from distnb.measure.quantities import duration, size_text
+from distnb.widgets.drawing.text import shorten
 
 __all__ = ["Pairs", "draw", "late_table", "pairs"]
 
@@ -61,15 +62,15 @@ def pairs(report: Any) -> list[Pairs]:
     """Return the matrices of a report that are not empty."""
     found = [
         Pairs(
-            "waiting, in ms: the engine of the row waited for that of the column",
+            "waiting: the engine of the row waited for that of the column",
             report.waits,
-            lambda s: f"{1e3 * s:,.2f}",
+            duration,
             "waited for",
         ),
         Pairs(
             "sent: the engine of the row to that of the column",
             report.sent,
-            lambda n: size_text(float(n)),
+            size_text,
             "sent to",
         ),
     ]
@@ -79,10 +80,10 @@ def pairs(report: Any) -> list[Pairs]:
 def late_table(report: Any, most: int, width: int = 40) -> list[tuple[str, ...]]:
     """Return who was waited for longest, and what that engine was doing; head first."""
     rows = (
-        (str(d.engine), shorten(d.op, 24), shorten(d.line, width), f"{1e3 * d.seconds:,.2f}")
+        (str(d.engine), shorten(d.op, 24), shorten(d.line, width), duration(d.seconds))
         for d in report.delays[:most]
     )
-    return [("waited for", "while it was at", "line", "ms in all"), *rows]
+    return [("waited for", "while it was at", "line", "in all"), *rows]
 
 
 def draw(ax: Any, each: Pairs) -> None:

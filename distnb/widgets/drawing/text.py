@@ -11,10 +11,10 @@ import numpy as np
 from distnb.geometry.axes import Axis, Block, BlockCyclic
 from distnb.geometry.layout import NOTEBOOK, Ints
 from distnb.geometry.views import Placed
-from distnb.measure.advice import size_text
 from distnb.measure.events import imbalance
+from distnb.measure.quantities import size_text
 
-__all__ = ["describe", "size_text"]
+__all__ = ["describe"]
 
 #: Tables have no more rows than this; neighbours share a row beyond.
 ROWS = 16
@@ -24,28 +24,32 @@ ROWS = 16
 
 
 def spell_view(placed: Placed) -> str:
-    """Return a view as an index into its base, and what an index cannot say.
+    """Return the place of a view in its base, in words.
 
     >>> from distnb.geometry.layout import replicated
     >>> from distnb.geometry.views import Placed, View
-    >>> view = View.whole((8, 9)).take(0, 1, 1, 6).take(1, 8, -2, 5).transpose((1, 0))
-    >>> spell_view(Placed((8, 9), replicated(2, 2), view))
-    'base[1:7, 8::-2], axes in order (1, 0)'
+    >>> whole = View.whole((8, 9))
+    >>> spell_view(Placed((8, 9), replicated(2, 2), whole.take(0, 1, 1, 6)))
+    'rows 1:7 of base (8, 9)'
+    >>> spell_view(Placed((8, 9), replicated(2, 2), whole.take(1, 8, -2, 5).transpose((1, 0))))
+    'transpose of columns 8::-2 of base (8, 9)'
     """
-    view = placed.view
-    words = {a: str(i) for a, i in view.fixed}
+    view, ndim = placed.view, len(placed.shape)
+    words = {a: _axis_at(ndim, a, i) for a, i in view.fixed}
     for n, (a, start, step) in zip(view.shape, view.dims, strict=True):
-        if a >= 0:
-            words[a] = _slice(start, step, n, placed.shape[a])
-    index = ", ".join(words[a] for a in sorted(words))
+        if a >= 0 and (part := _slice(start, step, n, placed.shape[a])) != ":":
+            words[a] = f"{_axis_name(ndim, a)} {part}"
+    parts = ", ".join(words[a] for a in sorted(words))
+    text = f"{parts} of base {placed.shape}" if parts else f"base {placed.shape}"
     order = [a for a, _, _ in view.dims if a >= 0]
-    more = [f"base[{index or '...'}]"]
-    if order != sorted(order):
-        more.append(f"axes in order ({', '.join(str(sorted(order).index(a)) for a in order)})")
+    if order == sorted(order, reverse=True) and len(order) > 1:
+        text = f"transpose of {text}"
+    elif order != sorted(order):
+        text += f", axes in order ({', '.join(str(sorted(order).index(a)) for a in order)})"
     for d, (n, (a, _, _)) in enumerate(zip(view.shape, view.dims, strict=True)):
         if a < 0:
-            more.append(f"axis {d} is new" if n == 1 else f"axis {d} repeats {n:,} times")
-    return ", ".join(more)
+            text += f", axis {d} is new" if n == 1 else f", axis {d} repeats {n:,} times"
+    return text
 
 
 def _slice(start: int, step: int, n: int, length: int) -> str:
@@ -168,15 +172,13 @@ def facts_line(placed: Placed, dtype: Any) -> str:
     >>> from distnb.geometry.views import Placed, View
     >>> placed = Placed((6, 4), make_layout((6, 4), 2), View.whole((6, 4)).take(0, 1, 1, 3))
     >>> facts_line(placed, "f8")
-    '(3, 4) float64, 96 B, base[1:4, :] of base (6, 4): rows in blocks on 2 engines'
+    '(3, 4) float64, 96 B, rows 1:4 of base (6, 4): rows in blocks on 2 engines'
     """
     shape, kind = placed.view.shape, np.dtype(dtype)
     size = size_text(prod(shape) * kind.itemsize)
     where = layout_in_words(placed)
     if not placed.view.is_whole(placed.shape):
-        where = (
-            f"{shorten(spell_view(placed), 80)} of base {shorten(str(placed.shape), 60)}: {where}"
-        )
+        where = f"{shorten(spell_view(placed), 140)}: {where}"
     return f"{shorten(str(shape), 80)} {shorten(str(kind), 40)}, {size}, {where}"
 
 
@@ -214,6 +216,10 @@ def _axis_name(ndim: int, a: int) -> str:
     return ("elements", "rows", "columns")[ndim - 1 + a] if ndim <= 2 else f"axis {a}"
 
 
+def _axis_at(ndim: int, a: int, i: int) -> str:
+    return f"{_axis_name(ndim, a)[:-1]} {i}" if ndim <= 2 else f"axis {a} at {i}"
+
+
 def _way(axis: Axis) -> str:
     """Return how an axis is split."""
     if isinstance(axis, BlockCyclic):
@@ -246,9 +252,9 @@ def facts_of(placed: Placed, dtype: Any, engines: int | None = None) -> Facts:
     head = f"{shorten(str(placed.view.shape), 80)} {name}, {size_text(size * item)}"
     layout = shorten(placed.layout.spell(), 100)
     if not placed.view.is_whole(placed.shape):
-        memory = size_text(prod(placed.shape) * placed.layout.copies * item)
-        base = f"base {shorten(str(placed.shape), 80)}, {memory} in memory"
-        layout = f"{shorten(spell_view(placed), 120)} of {base}: {layout}"
+        memory = prod(placed.shape) * placed.layout.copies * item
+        more = f", {size_text(memory)} in memory" if memory != size * item else ""
+        layout = f"{shorten(spell_view(placed), 160)}{more}: {layout}"
     return Facts(head, layout, held, size, item, finding)
 
 

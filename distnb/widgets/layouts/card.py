@@ -59,7 +59,7 @@ def _page(
     facts = facts_of(placed, dtype, size)
     why = _WORDS.get(missing, f"no elements: {missing}")
     shown = f'<pre tabindex="0">{escape(values)}</pre>' if values else f"<i>{escape(why)}</i>"
-    words = f"<div>{shown}<p>{escape(facts_line(placed, dtype))}</p></div>"
+    words = f'<div class="words">{shown}<p>{escape(facts_line(placed, dtype))}</p></div>'
     picture = _picture(placed, facts, size, boxes)
     return flow(words, picture) + _engines(placed, facts, memory, most)
 

@@ -18,6 +18,7 @@ import numpy as np
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed
+from distnb.measure.quantities import percent, size_text
 from distnb.plans.traffic import counts
 from distnb.widgets.drawing.markup import brief, element, pattern, svg
 from distnb.widgets.drawing.text import (
@@ -25,7 +26,6 @@ from distnb.widgets.drawing.text import (
     grouped,
     numbers,
     shorten,
-    size_text,
 )
 
 __all__ = ["Memory", "memory_of"]
@@ -55,8 +55,8 @@ class Memory(NamedTuple):
         text = f"memory: engine {r} holds {size_text(mine)} of this base"
         text += f" and {size_text(others)} of other arrays"
         if room:
-            share = 100 * (mine + others) / room
-            text += f", {share:.1f} % of the {size_text(room)} free at the start"
+            share = percent((mine + others) / room)
+            text += f", {share} of the {size_text(room)} free at the start"
         return text + f"; freed blocks keep up to {size_text(config.pool_bytes)} more"
 
 
@@ -131,7 +131,7 @@ def _bar(
 ) -> Iterator[Element]:
     mine, others, room = row
     a, b = mine * scale, (mine + others) * scale
-    text = size_text(mine + others) + (f" {100 * (mine + others) / room:.0f} %" if room else "")
+    text = size_text(mine + others) + (f" {percent((mine + others) / room)}" if room else "")
     yield element("text", shorten(label, 8), x=_LEFT - 5, y=y + 9, text_anchor="end")
     yield element("path", d=_box(_LEFT, y, a), fill="#0072B2")
     frame = {"stroke": "currentColor", "stroke_width": ".7"}

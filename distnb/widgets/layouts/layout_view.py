@@ -23,6 +23,7 @@ from distnb.widgets.drawing.text import (
     facts_of,
     rows_of,
     shorten,
+    spell_view,
     together,
 )
 from distnb.widgets.layouts.engine_memory import Memory, bars
@@ -140,8 +141,8 @@ def plot(
 def _heading(placed: Placed, dtype: Any, pic: Picture) -> list[str]:
     """Return the lines of the title."""
     name = "" if dtype is None else f" {shorten(str(np.dtype(dtype)), 40)}"
-    kind = "" if pic.touched is None else "base "
-    head = f"{kind}{shorten(str(placed.shape), 80)}{name}: {placed.layout.spell()}"
+    shape = str(placed.shape) if pic.touched is None else spell_view(placed)
+    head = f"{shorten(shape, 160)}{name}: {placed.layout.spell()}"
     return [line for text in (head, *pic.notes) for line in wrap(shorten(text, 200), 80)]
 
 

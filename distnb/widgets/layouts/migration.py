@@ -13,6 +13,7 @@ from distnb.common.lazy import lazy
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import Placed, View
 from distnb.measure.events import imbalance
+from distnb.measure.quantities import size_text
 from distnb.plans.traffic import (
     Traffic,
     counts,
@@ -25,7 +26,6 @@ from distnb.widgets.drawing.text import (
     aligned,
     grouped,
     numbers,
-    size_text,
     together,
 )
 

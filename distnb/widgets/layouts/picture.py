@@ -21,7 +21,6 @@ from distnb.widgets.drawing.text import (
     engines_of,
     grouped,
     intervals,
-    spell_view,
     who,
 )
 
@@ -256,8 +255,6 @@ def _touched(placed: Placed, shown: tuple[int, int]) -> tuple[range, range]:
 def _notes(placed: Placed, shown: tuple[int, int], cut: Sequence[list[Span]]) -> Iterator[str]:
     """Say what the picture cannot show."""
     layout, whole = placed.layout, placed.view.is_whole(placed.shape)
-    if not whole:
-        yield f"a view of it: {spell_view(placed)}"
     still = dict(placed.view.fixed)
     for a in range(len(placed.shape)):
         if a not in shown:

@@ -22,9 +22,10 @@ from distnb.geometry.axes import (
 )
 from distnb.geometry.layout import Ints, Layout, make_layout
 from distnb.geometry.views import Placed, View
+from distnb.measure.quantities import size_text
 from distnb.plans.forecast import Forecast, forecast
 from distnb.widgets.drawing.page import flow, table_html, view
-from distnb.widgets.drawing.text import facts_of, layout_in_words, shorten, size_text
+from distnb.widgets.drawing.text import facts_of, layout_in_words, shorten
 from distnb.widgets.layouts.layout_svg import Svg, legible
 from distnb.widgets.layouts.migration import Cost
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed
+from distnb.measure.quantities import size_text
 from distnb.ops.table import elementwise_layout
 from distnb.plans.traffic import traffic
 from distnb.widgets.drawing.page import fitting, flow, table_html
@@ -18,7 +19,6 @@ from distnb.widgets.drawing.text import (
     aligned,
     facts_of,
     shorten,
-    size_text,
 )
 from distnb.widgets.layouts.halo import Halo, halo
 from distnb.widgets.layouts.layout_svg import (

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from distnb.client.reports.referrers import Referred
 from distnb.measure.events import CLASSES, COMPUTE
+from distnb.measure.quantities import counted, duration, percent, size_text
 from distnb.measure.snapshot import Engine, Live, Sample
 from distnb.widgets.drawing.bars import FRAME, Bars, Fill, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
@@ -23,7 +24,6 @@ from distnb.widgets.drawing.text import (
     grouped,
     numbers,
     shorten,
-    size_text,
     who,
 )
 from distnb.widgets.times.account import STYLES, Row, bars_of
@@ -120,8 +120,7 @@ def headline(scene: Scene) -> str:
     """Return how many engines there are, how they are reached, and what they run on."""
     live, about = scene.live, scene.about
     versions = sorted({f"{a['mpi']}, NumPy {a['numpy']}" for a in about})
-    n = len(live.engines)
-    return f"{n} engine{'s' * (n != 1)} by {live.road}; {'; '.join(versions)}"
+    return f"{counted(len(live.engines), 'engine')}, {live.road}; {'; '.join(versions)}"
 
 
 #: What becomes of dead engines, by ``config.recover``.
@@ -167,8 +166,8 @@ def _oversubscribed(about: Sequence[dict[str, Any]]) -> list[str]:
         threads = sum(a["threads"] for a in here)
         if here and threads > here[0].get("cores", threads):
             found.append(
-                f"{len(here)} engines with {threads} threads share the {here[0]['cores']} cores of "
-                f"{host}: start fewer"
+                f"{counted(len(here), 'engine')} with {counted(threads, 'thread')} share "
+                f"{counted(here[0]['cores'], 'core')} of {host}: start fewer"
             )
     return found
 
@@ -181,7 +180,7 @@ def standing(scene: Scene) -> str:
     live = cell.end or scene.live
     total = live.recorded - cell.start.recorded
     verb = "took" if cell.end else "has run for"
-    words = [f"cell {cell.number} {verb} {cell.seconds:.1f} s"]
+    words = [f"cell {cell.number} {verb} {duration(cell.seconds)}"]
     words.append(f"{max(0, total - live.left):,} of {total:,} commands done")
     if live.queued:
         words.append(f"{live.queued:,} not sent")
@@ -239,7 +238,7 @@ def _rows(found: Sequence[Spent]) -> list[Row]:
 
 def _entries(row: Row) -> tuple[str, ...]:
     pairs = zip(row.spent, row.shares, strict=True)
-    return row.label, *(f"{ns / 1e9:.2f} s, {100 * share:.0f} %" for ns, share in pairs)
+    return row.label, *(f"{duration(ns / 1e9)}, {percent(share)}" for ns, share in pairs)
 
 
 _ARRAY = ("array", "shape", "layout", "bytes", "made by", "held by")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from html import escape
 
+from distnb.measure.quantities import duration, size_text
 from distnb.widgets.drawing.page import fitting, table_html
 from distnb.widgets.drawing.showing import Showing
-from distnb.widgets.drawing.text import shorten, size_text
+from distnb.widgets.drawing.text import shorten
 
 __all__ = ["DoctorReport"]
 
 #: Findings that are shown; the rest is counted.
 SHOWN = 8
-_HEAD = ("ms", "calls", "moved", "where", "what", "cheaper")
+_HEAD = ("time", "calls", "moved", "where", "what", "cheaper")
 
 
 class DoctorReport(Showing):
@@ -30,7 +31,7 @@ class DoctorReport(Showing):
         n = len(found.findings)
         what = f"{n} thing{'s' * (n != 1)} could be cheaper" if n else "nothing to mend"
         left = f"; {found.left:,} more were not looked at" if found.left else ""
-        return f"{what} ({found.commands:,} commands in {found.seconds * 1e3:,.1f} ms{left})"
+        return f"{what} ({found.commands:,} commands in {duration(found.seconds)}{left})"
 
     def _more(self, shown: int) -> list[str]:
         rest = len(self._report.findings) - shown
@@ -42,7 +43,7 @@ class DoctorReport(Showing):
             moved = f", {size_text(f.bytes)} moved" if f.bytes else ""
             lines += [
                 "",
-                f"{f.kind}: {f.seconds * 1e3:,.2f} ms{moved}",
+                f"{f.kind}: {duration(f.seconds)}{moved}",
                 f"  {shorten(f.line, 100)}",
                 f"  {f.what}",
                 f"  cheaper: {f.instead}",
@@ -55,7 +56,7 @@ class DoctorReport(Showing):
     def _page(self, most: int) -> str:
         rows = [
             (
-                f"{f.seconds * 1e3:,.2f}",
+                duration(f.seconds),
                 f"{f.calls:,}",
                 size_text(f.bytes) if f.bytes else "",
                 shorten(f.line, 100),

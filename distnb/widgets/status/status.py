@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from distnb.measure.quantities import counted, size_text
 from distnb.widgets.drawing.page import table_html, view
 
 __all__ = ["Status"]
@@ -27,16 +28,17 @@ class Status:
         if session is None:
             return
         room = session.room()
-        left = "" if room is None else f", room for {room / 2**30:.1f} GiB on each"
+        left = "" if room is None else f"; room for {size_text(room)} on each"
         self.text = (
-            f"{session.size} engines by {session.transport.kind}, "
-            f"{session.batches} batches sent ({session.connection.bytes_out / 1e6:.2f} MB){left}"
+            f"{counted(session.size, 'engine')}, {session.transport.kind}; "
+            f"{counted(session.batches, 'batch')} sent ({size_text(session.connection.bytes_out)})"
+            f"{left}"
         )
         self.rows = [
             (
                 *(str(a[name]) for name in ("rank", "pid", "host", "mpi")),
                 f"NumPy {a['numpy']}",
-                f"{a['threads']} threads" if "threads" in a else "",
+                counted(a["threads"], "thread") if "threads" in a else "",
             )
             for a in session.transport.about
         ]
@@ -52,5 +54,4 @@ class Status:
 
 
 def _arrays(session: Any) -> str:
-    count = len(session.bases())
-    return f"{count} array{'s' * (count != 1)} on it; x.session tells whose an array is"
+    return f"{counted(len(session.bases()), 'array')} on it; x.session tells whose an array is"

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 from zlib import crc32
 
+from distnb.measure.quantities import size_text
 from distnb.widgets.drawing.bars import Bars, Fill, stacked
 from distnb.widgets.drawing.page import fitting, scrolled, table_html
 from distnb.widgets.drawing.showing import Showing
@@ -16,7 +17,6 @@ from distnb.widgets.drawing.text import (
     grouped,
     numbers,
     shorten,
-    size_text,
 )
 
 __all__ = ["MemoryReport"]

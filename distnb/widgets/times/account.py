@@ -13,6 +13,7 @@ from distnb.measure.events import (
     TRANSFER,
     WAITING,
 )
+from distnb.measure.quantities import duration, percent
 from distnb.widgets.drawing import bars
 from distnb.widgets.drawing.bars import Bars, Fill, stacked
 from distnb.widgets.drawing.text import (
@@ -22,7 +23,7 @@ from distnb.widgets.drawing.text import (
 )
 from distnb.widgets.layouts.layout_view import ink
 
-__all__ = ["BARS", "STYLES", "Row", "bars_of", "bars_svg", "draw", "engine_table", "rows"]
+__all__ = ["BARS", "STYLES", "Row", "bars_of", "bars_svg", "draw", "engine_table", "legend", "rows"]
 
 #: Bars that are drawn; neighbouring engines share one beyond.
 BARS = 64
@@ -85,16 +86,9 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
-def milli(ns: float) -> str:
-    """Return nanoseconds as milliseconds for reading."""
-    return f"{ns / 1e6:,.2f}"
-
-
 def legend() -> str:
     """Say what the characters of bars mean."""
-    return "ms and % of the engine's window; " + "  ".join(
-        f"{style.mark} {style.name}" for style in STYLES
-    )
+    return "  ".join(f"{style.mark} {style.name}" for style in STYLES)
 
 
 def engine_table(report: Any, most: int, text: bool) -> list[tuple[str, ...]]:
@@ -113,14 +107,14 @@ def engine_table(report: Any, most: int, text: bool) -> list[tuple[str, ...]]:
 
 def _entries(row: Row, known: bool, text: bool) -> tuple[str, ...]:
     classes = (
-        f"{milli(ns)} {100 * share:{5 * text}.1f} %"
+        f"{duration(ns / 1e9)} {percent(share):>{6 * text}}"
         for ns, share in zip(row.spent, row.shares, strict=True)
     )
     return (
         row.label,
         *classes,
-        *[milli(sum(row.spent))] * text,
-        f"{100 * row.accounted:.1f} %",
+        *[duration(sum(row.spent) / 1e9)] * text,
+        percent(row.accounted),
         *["-" if row.culprit is None else f"engine {row.culprit}"] * known,
         *[stacked(row.shares, 1.0, STYLES, 16)] * text,
     )
@@ -135,7 +129,7 @@ def bars_svg(report: Any, most: int, head: str, uid: str) -> str:
     ``uid`` begins the names of hatches, which other pictures of the same page use, too.
     """
     found = rows(report, most)
-    shares = [f"{name} {100 * report.share(c):.1f} %" for c, name in enumerate(CLASSES)]
+    shares = [f"{name} {percent(report.share(c))}" for c, name in enumerate(CLASSES)]
     notes = together(len(report.engines), len(found), "mean")
     words = "; ".join([", ".join(shares), *notes])
     return bars_of(found, uid).draw(f"Where the time went: {head}", words, shares)
@@ -145,14 +139,7 @@ def bars_of(found: list[Row], uid: str) -> Bars:
     """Return the bars of rows, with shares printed on them."""
     whole = max((max(row.now, sum(row.spent)) for row in found), default=1)
     parts = [(row.label, row.spent) for row in found]
-    return Bars(parts, STYLES, whole, uid, lambda i, c, width: _share(found[i], c, width))
-
-
-def _share(row: Row, c: int, width: int) -> str:
-    """Return what is printed on a segment: its share, and whom it waited for if there is room."""
-    share = f"{100 * row.shares[c]:.0f} %"
-    known = c == WAITING and row.culprit is not None and width >= 110
-    return f"{share}, mostly for {row.culprit}" if known else share
+    return Bars(parts, STYLES, whole, uid, lambda i, c: f"{100 * found[i].shares[c]:.0f} %")
 
 
 # -- The plot --------------------------------------------------------------------------------------
@@ -164,13 +151,12 @@ def draw(ax: Any, found: list[Row]) -> None:
     widest = max((max(row.now, sum(row.spent)) for row in found), default=0) / 1e6 or 1
     for c, starts in enumerate(bars.draw(ax, parts, STYLES)):
         style = STYLES[c]
-        paper = {"fc": "white", "ec": "none", "pad": 1.5} if style.hatch else None
         colour = ink() if c == IDLE else style.ink
         for i, (_, widths) in enumerate(parts):
-            if len(found) <= 24 and widths[c] > 0.07 * widest:
+            if len(found) <= 24 and widths[c] > 0.07 * widest and not style.hatch:
                 text = f"{100 * found[i].shares[c]:.0f} %"
                 at = (starts[i] + widths[c] / 2, i)
-                ax.text(*at, text, ha="center", va="center", size=8, color=colour, bbox=paper)
+                ax.text(*at, text, ha="center", va="center", size=8, color=colour)
     ax.set_xlim(0, widest)
     ax.set_xlabel("ms")
     ax.set_ylabel("engine")

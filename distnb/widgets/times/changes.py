@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from distnb.measure.advice import duration
 from distnb.measure.comparison import Change, Comparison, OpChange
+from distnb.measure.quantities import duration, size_text
 from distnb.widgets.drawing.page import fitting, folded, table_html
 from distnb.widgets.drawing.showing import Showing
-from distnb.widgets.drawing.text import aligned, shorten, size_text
+from distnb.widgets.drawing.text import aligned, shorten
 
 __all__ = ["TimeComparison"]
 

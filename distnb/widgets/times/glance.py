@@ -1,4 +1,4 @@
-"""A report in three looks: a sentence, a picture of who did what when, and the three worst lines.
+"""A report in three looks: a sentence, a picture of who did what, and the three worst lines.
 
 The questions that they answer in five seconds: what cost most, what should I do, and where?
 """
@@ -13,17 +13,18 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from distnb.measure.advice import CAUSES, duration
+from distnb.measure.advice import CAUSES
 from distnb.measure.comparison import source
 from distnb.measure.events import CLASSES, COMPUTE, IDLE, OVERHEAD, TRANSFER, WAITING
+from distnb.measure.quantities import duration, percent
 from distnb.measure.replay import waits_of
-from distnb.widgets.drawing.bars import FRAME, paint, patterns
+from distnb.widgets.drawing.bars import FRAME, paint, patterns, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
 from distnb.widgets.drawing.page import table_html
-from distnb.widgets.drawing.text import grouped, numbers, shorten
-from distnb.widgets.times.account import STYLES
+from distnb.widgets.drawing.text import aligned, grouped, numbers, shorten, who
+from distnb.widgets.times.account import STYLES, legend, rows
 
-__all__ = ["lines_table", "sentence_html", "time_axis", "worst_lines"]
+__all__ = ["bars_text", "lines_table", "lines_text", "sentence_html", "time_axis", "worst_lines"]
 
 #: Lines that are listed; rows of the picture, stretches of all bars, and waits that have an arrow.
 LINES, ROWS, STRETCHES, ARROWS = 3, 8, 240, 3
@@ -51,6 +52,16 @@ def sentence_html(report: Any) -> str:
 # -- The picture -----------------------------------------------------------------------------------
 
 
+def bars_text(report: Any, most: int, width: int = 40) -> list[str]:
+    """Return a line for each engine, at most ``most``: its bar in characters, and what it did."""
+    groups = grouped(range(len(report.engines)), most)
+    lines = [
+        (who(ranks), stacked(row.shares, 1.0, STYLES, width), _told(report, ranks))
+        for ranks, row in zip(groups, rows(report, most), strict=True)
+    ]
+    return [*aligned(lines, left=[0, 1, 2]), legend()]
+
+
 def time_axis(report: Any, uid: str, most: int = ROWS, stretches: int = STRETCHES) -> str:
     """Return a bar for each engine along time, with what it did, and the longest waits as arrows.
 
@@ -71,12 +82,12 @@ def time_axis(report: Any, uid: str, most: int = ROWS, stretches: int = STRETCHE
             element("text", _told(report, ranks), x=LEFT + WIDTH + 8, y=y + 11),
         ]
     bottom = 24 + PITCH * len(groups)
-    rows = {rank: i for i, ranks in enumerate(groups) for rank in ranks}
+    at = {rank: i for i, ranks in enumerate(groups) for rank in ranks}
     inside = [
         *patterns(STYLES, uid),
         *_legend(sorted(used), uid),
         *marks,
-        *_arrows(report, rows, whole),
+        *_arrows(report, at, whole),
         *_ticks(whole, bottom),
     ]
     size = (LEFT + WIDTH + 190, bottom + 18)
@@ -212,10 +223,21 @@ def worst_lines(report: Any, most: int = LINES) -> list[Line]:
 
 def lines_table(report: Any, width: int = 48) -> str:
     """Return them as a table: text to the left, numbers to the right."""
-    rows = [_entries(each, report.stages.window, width) for each in worst_lines(report)]
-    if not rows:
-        return ""
-    return table_html(("line", "time", "share", "mostly"), rows, (0, 3), "the worst lines")
+    found = _table(report, width)
+    return table_html(_HEAD, found, (0, 3), "the worst lines") if found else ""
+
+
+def lines_text(report: Any, width: int = 36) -> list[str]:
+    """Return them as lines of text."""
+    found = _table(report, width)
+    return aligned([_HEAD, *found], left=[0, 3]) if found else []
+
+
+_HEAD = ("line", "time", "share", "mostly")
+
+
+def _table(report: Any, width: int) -> list[tuple[str, str, str, str]]:
+    return [_entries(each, report.stages.window, width) for each in worst_lines(report)]
 
 
 def _entries(each: Line, window: float, width: int) -> tuple[str, str, str, str]:
@@ -226,5 +248,5 @@ def _entries(each: Line, window: float, width: int) -> tuple[str, str, str, str]
     mostly = f"{CLASSES[most]}: {ops}" if ops else CLASSES[most]
     if each.line == "the notebook itself":
         mostly = each.ops[0]
-    share = f"{100 * whole / window:.0f} %" if window else ""
+    share = percent(whole / window) if window else ""
     return shorten(text, width), duration(whole), share, shorten(mostly, width)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from distnb.measure.advice import duration
 from distnb.measure.events import (
     COMPUTE,
     IDLE,
@@ -12,6 +11,7 @@ from distnb.measure.events import (
     TRANSFER,
     WAITING,
 )
+from distnb.measure.quantities import duration, size_text
 from distnb.widgets.drawing.bars import FRAME, paint
 from distnb.widgets.drawing.markup import element, svg
 from distnb.widgets.drawing.text import bar
@@ -30,7 +30,7 @@ def ladder_table(report: Any, bars: bool) -> list[tuple[str, ...]]:
         (
             rung.name,
             f"{rung.efficiency:.2f}",
-            duration(rung.lost) + (" (most)" if rung.lost and rung is report.worst else ""),
+            duration(rung.lost) + (" (most)" if rung is report.marked else ""),
             *[bar(rung.efficiency, 10)] * bars,
             rung.meaning,
         )
@@ -56,7 +56,7 @@ def split(report: Any) -> str:
         words += f" = {by}"
     words += f"; about {report.speedup:.1f} times as fast as one engine"
     if report.memory_rate is not None:
-        words += f"; computing touches {report.memory_rate / 1e9:.1f} GB/s on each engine"
+        words += f"; computing touches {size_text(report.memory_rate)}/s on each engine"
     if report.memory_speed is not None:
         words += f", {100 * report.memory_speed:.0f} % of the memory bandwidth"
     return words
@@ -78,7 +78,7 @@ def ladder_svg(report: Any, uid: str) -> str:
     marks = []
     for i, rung in enumerate(report.ladder):
         above, below = round(stages[i] * scale), round(stages[i + 1] * scale)
-        y, worst = 4 + pitch * i, rung.lost > 0 and rung is report.worst
+        y, worst = 4 + pitch * i, rung is report.marked
         frame = {"stroke": "currentColor", "stroke_width": 2} if worst else {"stroke": FRAME}
         note = f", {duration(rung.lost)} lost: most" * worst
         lost = f"M{left + below} {y + 0.5}h{above - below}v13h{below - above}z"
@@ -97,7 +97,7 @@ def draw(ax: Any, report: Any) -> None:
     """Draw the ladder on matplotlib axes."""
     stages, whole = report.stages, report.stages.window or 1.0
     for i, rung in enumerate(report.ladder):
-        style, worst = STYLES[LOOKS[i]], rung.lost > 0 and rung is report.worst
+        style, worst = STYLES[LOOKS[i]], rung is report.marked
         ax.barh(i, 100 * stages[i + 1] / whole, color=STYLES[COMPUTE].colour, height=0.7)
         ax.barh(
             i,

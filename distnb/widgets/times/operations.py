@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from distnb.measure.events import COMPUTE, WAITING
+from distnb.measure.quantities import duration, percent, size_text, three
 from distnb.widgets.drawing.text import shorten
-from distnb.widgets.times.account import milli, ratio
+from distnb.widgets.times.account import ratio
 
 __all__ = ["HEAD", "op_table"]
 
@@ -15,12 +16,12 @@ HEAD = (
     "op",
     "line",
     "calls",
-    "mean ms",
+    "mean",
     "share",
     "balance",
     "waiting",
     "messages",
-    "MB",
+    "sent",
     "GB/s",
 )
 
@@ -43,13 +44,13 @@ def _rows(report: Any, most: int, width: int) -> Iterator[tuple[str, ...]]:
             shorten(op.op, 24),
             shorten(op.line, width),
             f"{op.calls:,}",
-            milli(ratio(busy, len(op.ranks))),
-            f"{100 * ratio(busy, whole):.1f} %",
+            duration(ratio(busy, len(op.ranks)) / 1e9),
+            percent(ratio(busy, whole)),
             f"{1 / op.imbalance:.2f}",
-            f"{100 * ratio(sums[WAITING], busy):.0f} %",
+            percent(ratio(sums[WAITING], busy)),
             f"{sums[4]:,}" if sums[4] else "-",
-            f"{sums[5] / 1e6:,.2f}" if sums[5] else "-",
-            f"{touched / sums[COMPUTE]:.1f}" if touched and sums[COMPUTE] else "-",
+            size_text(sums[5]) if sums[5] else "-",
+            three(touched / sums[COMPUTE]) if touched and sums[COMPUTE] else "-",
         )
     if rest := report.ops[most:]:
         yield _rest(rest, whole)
@@ -63,11 +64,11 @@ def _rest(rest: Any, whole: float) -> tuple[str, ...]:
         f"and {len(rest):,} more",
         "",
         f"{sum(op.calls for op in rest):,}",
-        milli(mean),
-        f"{100 * ratio(sum(busy), whole):.1f} %",
+        duration(mean / 1e9),
+        percent(ratio(sum(busy), whole)),
         "",
         "",
         f"{sent:,}",
-        f"{size / 1e6:,.2f}",
+        size_text(size),
         "",
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from html import escape
+from textwrap import wrap
 from typing import Any
 from zlib import crc32
 
-from distnb.measure.advice import duration
 from distnb.measure.events import Report
+from distnb.measure.quantities import counted, duration
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.page import fitting, folded, scrolled, table_html
 from distnb.widgets.drawing.text import ROWS, aligned, together
@@ -15,10 +16,12 @@ from distnb.widgets.times import glance, ladder
 from distnb.widgets.times.account import BARS, bars_svg, engine_table, legend, rows
 from distnb.widgets.times.operations import op_table
 
-__all__ = ["bare", "head_of", "page_of", "small_page", "text_of"]
+__all__ = ["bare", "details_of", "head_of", "page_of", "small_page", "text_of"]
 
 #: Bytes of a page at most: much of it is folded.
 BUDGET = 14_000
+#: The text that matters has lines of so many characters, and at most so many engines.
+COLUMNS, ENGINES = 100, 4
 #: Operations that are listed; the rest shares a line.
 OPS = 12
 #: Delays that are listed, of the engine that was waited for longest first.
@@ -51,21 +54,26 @@ def small_page(report: Report) -> str:
     return fitting((page_of(report, *most) for most in SIZES), BUDGET)
 
 
-def _count(n: int, word: str) -> str:
-    return f"{n:,} {word}" + ("" if n == 1 else "es" if word.endswith("ch") else "s")
-
-
 def head_of(report: Report) -> str:
     """Return how long it took, on how many engines, and how much was done, in a line."""
-    engines, commands = _count(len(report.engines), "engine"), _count(report.commands, "command")
-    batches = _count(report.batches, "batch")
+    engines, commands = counted(len(report.engines), "engine"), counted(report.commands, "command")
+    batches = counted(report.batches, "batch")
     did = report.notebook
     own = f", {duration(did.computed)} computed by the notebook itself" if did else ""
     return f"wall {duration(report.wall)} on {engines}: {commands} in {batches}{own}"
 
 
 def text_of(report: Report) -> str:
-    """Return a report as plain text."""
+    """Return what matters as plain text: the sentence, bars, and the worst lines."""
+    if not report.engines:
+        return head_of(report)
+    lines = [*wrap(report.advice, COLUMNS), head_of(report), ""]
+    lines += [*glance.bars_text(report, ENGINES), ""]
+    return "\n".join([*lines, *glance.lines_text(report), "report.details() has all numbers"])
+
+
+def details_of(report: Report) -> str:
+    """Return a report as plain text, with all numbers."""
     if not report.engines:
         return head_of(report)
     lines = [head_of(report), report.advice, ""]
@@ -103,7 +111,7 @@ def page_of(
     if not report.engines:
         return f"<p>{escape(head)}</p>"
     uid = f"t{crc32(repr((report.engines, bars)).encode()):08x}"
-    notes = ["ms and % of the engine's window", *_notes(report, most)]
+    notes = ["shares are of the engine's window", *_notes(report, most)]
     picture = glance.time_axis(report, uid, min(bars, glance.ROWS), min(20 * ops, glance.STRETCHES))
     looks = [
         f'<p class="lead">{glance.sentence_html(report)}</p><p><small>{escape(head)}</small></p>',

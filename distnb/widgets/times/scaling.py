@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 from zlib import crc32
 
-from distnb.measure.advice import duration
 from distnb.measure.events import CLASSES
+from distnb.measure.quantities import duration, percent
 from distnb.widgets.drawing.bars import Bars, Fill, draw, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
 from distnb.widgets.drawing.page import fitting, flow, folded, scrolled, table_html
@@ -40,24 +40,24 @@ class ScalingReport(Showing):
         """What takes most from the efficiency on the most engines, in a sentence."""
         found, efficiency = self._report, self._report.efficiency[-1]
         head = f"on {found.engines[-1]} engines {found.speedup[-1]:.2f} times as fast as on "
-        head += f"{found.engines[0]}, efficiency {100 * efficiency:.0f} %"
+        head += f"{found.engines[0]}, efficiency {percent(efficiency)}"
         losses = found.losses[-1]
         worst = max(range(len(losses)), key=losses.__getitem__)
         if len(found.runs) == 1 or losses[worst] < 0.01:
             return head
-        return f"{head}; most is lost by {_LOSSES[worst]} ({100 * losses[worst]:.0f} %)"
+        return f"{head}; most is lost by {_LOSSES[worst]} ({percent(losses[worst])})"
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         found = self._report
         for run, fast, share, lost in zip(
             found.runs, found.speedup, found.efficiency, found.losses, strict=True
         ):
-            losses = (f"{100 * x:.1f} %" for x in lost)
+            losses = map(percent, lost)
             yield (
                 str(run.engines),
                 duration(run.seconds),
                 f"{fast:.2f}",
-                f"{100 * share:.1f} %",
+                percent(share),
                 *losses,
             )
 

@@ -230,7 +230,7 @@ const isSame = (a, b) => a.size === b.size && [...a].every((item) => b.has(item)
 
 export function duration(ns) {
   const size = Math.abs(ns);
-  if (size < 0.5) return "0 us"; // sums of floats, and no time at all
+  if (size < 0.5) return "0"; // sums of floats, and no time at all
   const [unit, per] = size >= 1e9 ? ["s", 1e9] : size >= 1e6 ? ["ms", 1e6] : ["us", 1e3];
   return `${short(ns / per)} ${unit}`;
 }

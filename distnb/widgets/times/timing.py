@@ -15,7 +15,7 @@ from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.times import ladder
 from distnb.widgets.times.account import BARS, draw, rows
 from distnb.widgets.times.changes import TimeComparison
-from distnb.widgets.times.pages import bare, head_of, page_of, small_page, text_of
+from distnb.widgets.times.pages import bare, details_of, head_of, page_of, small_page, text_of
 from distnb.widgets.times.trace import trace
 
 __all__ = ["TimeReport"]
@@ -24,9 +24,19 @@ __all__ = ["TimeReport"]
 _TITLE = 100
 
 
+class Text(str):
+    """Text that a prompt shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class TimeReport(Showing):
     """A report that shows itself; every attribute of a ``Report`` is there.
 
+    In a terminal it is what matters on a few lines, and ``report.details()`` all numbers.
     ``report.plot()`` draws its bars with matplotlib; ``to_html``, ``to_png`` and ``to_json`` return
     it as a page, a picture and a trace for Perfetto, and write these to a file if told where.
     """
@@ -39,8 +49,12 @@ class TimeReport(Showing):
         return small_page(self._report)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Return the text and the page: both are complete."""
+        """Return the text of what matters, and the page, which has all numbers folded."""
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def details(self) -> Text:
+        """Return all numbers as text."""
+        return Text(details_of(self._report))
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a page of its own, with all operations; write it to ``path`` if given."""
