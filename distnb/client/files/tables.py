@@ -20,7 +20,7 @@ from distnb.client.session.session import Session
 from distnb.common.addresses import local_path
 from distnb.common.errors import explain
 from distnb.formats.lines import Quotes, first_lines
-from distnb.formats.parquet import columns_of, describe
+from distnb.formats.parquet import Table
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import kinds_of, quotes_of, table_of
 from distnb.geometry.layout import make_layout
@@ -201,8 +201,9 @@ def read_parquet(
 ) -> dict[str, Any]:
     """Read columns of a Parquet file, or of a folder of them.
 
-    Engines read groups of rows, each what it is to hold: nothing else is sent. Needs pyarrow (``pip
-    install "distnb[parquet]"``). ``dnb.open(path, column)`` reads less.
+    A column has the dtype that holds it in all files; what names of folders say (``year=2024/``) is
+    a column, too. Engines read groups of rows, each what it is to hold: nothing else is sent. Needs
+    pyarrow (``pip install "distnb[parquet]"``). ``dnb.open(path, column)`` reads less.
 
     Parameters
     ----------
@@ -223,6 +224,8 @@ def read_parquet(
     ------
     TypeError
         For columns of text and the like; they are named.
+    ValueError
+        For a column that is not in all files; the first one without it is named.
 
     Examples
     --------
@@ -233,16 +236,11 @@ def read_parquet(
     {'x': array([0, 1, 2]), 'y': array([1., 1., 1.])}
     """
     whole = local_path(path)
-    known = columns_of(whole)
-    wanted = list(known) if columns is None else [_known(whole, n, list(known)) for n in columns]
-    text = [name for name in wanted if known[name] is None]
-    if text:
-        good = [name for name, kind in known.items() if kind is not None]
-        raise TypeError(
-            explain(f"file {whole}", f"no numbers in {text}", "numbers", f"use columns={good}")
-        )
+    table = Table(whole)
+    wanted = table.names if columns is None else list(dict.fromkeys(columns))
+    table.check(wanted)
     return {
-        name: read_view(*describe(whole, name), dist=dist, grid=grid, session=session)
+        name: read_view(*table.column(name), dist=dist, grid=grid, session=session)
         for name in wanted
     }
 
