@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
+
+import numpy as np
 
 from distnb.common.errors import explain
 from distnb.formats.stored import module
 
-__all__ = ["BLOCK", "blocks", "first_lines", "line_of", "located", "open_text", "refused"]
+__all__ = [
+    "BLOCK",
+    "Given",
+    "Quotes",
+    "blocks",
+    "ends_within",
+    "first_lines",
+    "line_of",
+    "located",
+    "open_text",
+    "refused",
+    "turn_of",
+]
 
 #: Bytes of text that are parsed at a time.
 BLOCK = 1 << 24
+#: Bytes that are looked at for quotes at a time: they stay in the cache.
+_GLANCE = 1 << 20
+#: Bytes of a row with quotes: a quote that nobody closed makes all behind it one row.
+_LONGEST = 1 << 26
+_END, _SPACE = b"\n "
+#: What text is quoted by: quote, delimiter, and what begins a comment, if anything does.
+Given: TypeAlias = tuple[str, str, str | None]
+#: Whether a text ends within quotes, for one that begins without and one that begins within.
+Turn: TypeAlias = tuple[bool | None, bool | None]
 
 
 @contextmanager
@@ -59,24 +83,173 @@ def _lines(file: Any) -> Iterator[bytes]:
         yield rest
 
 
-def blocks(path: str, start: int, rank: int, size: int) -> Iterator[tuple[int, bytes]]:
+def blocks(
+    path: str,
+    start: int,
+    rank: int,
+    size: int,
+    quotes: Quotes | None = None,
+    within: bool = False,
+    block: int = 0,
+) -> Iterator[tuple[int, bytes]]:
     """Yield this rank's share of the lines from a place on, block by block, with their places.
 
-    Shares have as many bytes; a line belongs to the share in which it begins.
+    Shares have as many bytes; a line belongs to the share in which it begins. With ``quotes`` lines
+    are those that end outside of them; ``within`` tells whether the first one in the share
+    begins in some.
     """
     end = _length(path)
     low, high = (start + (end - start) * r // size for r in (rank, rank + 1))
     with open_text(path) as file:
         at, rest = _first_line(file, low, start)
+        if within and quotes is not None:
+            at, rest = _behind_quotes(file, path, at, rest, quotes)
         while at < high:
-            some = file.read(BLOCK)
+            some = file.read(block or BLOCK)
             text = rest + some
             if not text:
                 return
-            cut = _cut(text, high - at, not some)
+            shown = text if quotes is None else _masked(path, at, text, quotes, not some)
+            cut = _cut(shown, high - at, not some)
             if cut:
                 yield at, text[:cut]
             at, rest = at + cut, text[cut:]
+
+
+def _masked(path: str, at: int, text: bytes, quotes: Quotes, last: bool) -> bytes:
+    """Return a text without the line ends in quotes; raise ValueError if these are never closed."""
+    shown, within = quotes.masked(text)
+    row = shown.rfind(b"\n") + 1
+    if within and (last or len(text) - row > _LONGEST):
+        raise refused(path, at + row, text[row:], "a quote is not closed", "as many as open")
+    return shown
+
+
+def _behind_quotes(
+    file: IO[bytes], path: str, at: int, text: bytes, quotes: Quotes
+) -> tuple[int, bytes]:
+    """Return where the first line begins behind what begins in quotes, and what was read of it."""
+    some = file.read(_GLANCE)
+    while True:
+        text += some
+        cut = quotes.masked(text, True)[0].find(b"\n") + 1
+        if cut or not some:
+            return at + (cut or len(text)), text[cut:] if cut else b""
+        if len(text) > _LONGEST:
+            raise refused(path, at, text, "a quote before it is not closed", "as many as open")
+        some = file.read(len(text))
+
+
+# -- quotes ------------------------------------------------------------------------------------
+
+
+class Quotes:
+    r"""How fields are quoted: a quote counts where a field begins, and twice within is a quote.
+
+    >>> Quotes('"', ",").masked(b'1,"a\nb"\n2,5" long\n')
+    (b'1,"a b"\n2,5" long\n', False)
+    """
+
+    def __init__(self, quote: str, delimiter: str, comment: str | None = None) -> None:
+        self._quote, self._comment = quote.encode(), (comment or "").encode()
+        ends = [delimiter.encode(), b"\r", b"\n"]
+        self._before = [each[0] for each in (self._quote, *ends)]
+        q, begins = re.escape(self._quote), b"".join(map(re.escape, ends))
+        field = b"(?<![^%b])%b(?:[^%b]++|%b%b)*+(?P<end>%b?)" % (begins, q, q, q, q, q)
+        note = b"|%b[^\r\n]*" % re.escape(self._comment) if comment else b""
+        self._parts = re.compile(field + note)
+        self._rest = re.compile(b"(?:[^%b]++|%b%b)*+(?P<end>%b?)" % (q, q, q, q))
+
+    def __contains__(self, text: bytes) -> bool:
+        return self._quote in text
+
+    def masked(self, text: bytes, within: bool = False) -> tuple[bytes, bool]:
+        """Return a text with blanks for line ends in quotes, and whether it ends in quotes."""
+        if text not in self:
+            return (_blank(text) if within else text), within
+        ends = self._turn(text)[within]
+        if ends is None:
+            return self._by_fields(text, within)
+        shown = np.array(np.frombuffer(text, np.uint8))
+        lines = np.flatnonzero(shown == _END)
+        before = np.searchsorted(np.flatnonzero(shown == self._quote[0]), lines)
+        shown[lines[before & 1 != within]] = _SPACE
+        return shown.tobytes(), ends
+
+    def without_comments(self, text: bytes) -> bytes:
+        """Return a text without its comments; what begins one does not in quotes."""
+        return self._parts.sub(lambda found: b"" if found["end"] is None else found[0], text)
+
+    def turn(self, text: bytes, then: Turn = (False, True)) -> Turn:
+        """Return how a text ends that comes after another; None where only ``masked`` tells."""
+        if text not in self:
+            return then
+        own = self._turn(text)
+        return _after(own, then[0]), _after(own, then[1])
+
+    def _turn(self, text: bytes) -> Turn:
+        """Return what counting quotes tells: every other one has to be where a field begins."""
+        if self._comment and self._comment in text:
+            return None, None
+        marks = np.frombuffer(text, np.uint8)
+        at = np.flatnonzero(marks == self._quote[0])
+        good = np.isin(marks[at - 1], self._before) | (at == 0)
+        odd = bool(len(at) & 1)
+        return (odd if good[::2].all() else None), (not odd if good[1::2].all() else None)
+
+    def _by_fields(self, text: bytes, within: bool) -> tuple[bytes, bool]:
+        """Do the same as ``masked`` one quoted field after the other."""
+        begin, first = b"", self._rest.match(text)
+        if within and first is not None:
+            begin, text = _blank(first[0]), text[first.end() :]
+            if not first["end"]:
+                return begin, True
+        last: list[Any] = []
+
+        def show(found: re.Match[bytes]) -> bytes:
+            last[:] = [found["end"]]
+            return found[0] if found["end"] is None else _blank(found[0])
+
+        shown = begin + self._parts.sub(show, text)
+        return shown, last == [b""]
+
+
+def _after(turn: Turn, before: bool | None) -> bool | None:
+    return None if before is None else turn[before]
+
+
+def _blank(text: bytes) -> bytes:
+    return text.replace(b"\n", b" ")
+
+
+def turn_of(
+    path: str, start: int, rank: int, size: int, quotes: Quotes, look: Callable[[], None]
+) -> Turn:
+    """Return whether a share ends within quotes, if it begins without, or within; see ``Quotes``.
+
+    The shares here are of all lines, wherever they end.
+    """
+    turn: Turn = (False, True)
+    for _, text in blocks(path, start, rank, size, block=_GLANCE):
+        look()
+        turn = quotes.turn(text, turn)
+    return turn
+
+
+def ends_within(
+    path: str,
+    start: int,
+    rank: int,
+    size: int,
+    quotes: Quotes,
+    within: bool,
+    look: Callable[[], None],
+) -> bool:
+    """Return the same where counting quotes does not tell."""
+    for _, text in blocks(path, start, rank, size, block=_GLANCE):
+        look()
+        within = quotes.masked(text, within)[1]
+    return within
 
 
 def _length(path: str) -> int:
@@ -114,16 +287,18 @@ def _cut(text: bytes, most: int, last: bool) -> int:
     return len(text) if last else text.rfind(b"\n") + 1
 
 
-def located(text: bytes, parse: Callable[[bytes], Any]) -> int:
+def located(text: bytes, parse: Callable[[bytes], Any], shown: bytes = b"") -> int:
     r"""Return where in a text the first line begins that cannot be parsed by itself.
+
+    ``shown`` has the line ends that count.
 
     >>> located(b"1\n2\nx\n3\n", lambda some: [float(s) for s in some.split()])
     4
     """
-    low, high = 0, len(text)
+    low, high, shown = 0, len(text), shown or text
     while True:
-        middle = text.find(b"\n", (low + high) // 2, high - 1) + 1
-        middle = middle or text.rfind(b"\n", low, (low + high) // 2) + 1
+        middle = shown.find(b"\n", (low + high) // 2, high - 1) + 1
+        middle = middle or shown.rfind(b"\n", low, (low + high) // 2) + 1
         if not low < middle < high:
             return low
         try:

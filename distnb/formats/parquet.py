@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from distnb.formats.stored import Box, Stored, check_same, module, stamp_of
 from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 
-__all__ = ["Column", "columns_of", "describe", "write_part"]
+__all__ = ["Column", "Table", "describe", "write_part"]
 
 
 def _load() -> Any:
@@ -40,68 +42,126 @@ def _opened(path: str) -> Any:
 
 
 def _files(path: str) -> list[str]:
-    """Return the files of a table, in order."""
+    """Return the files of a table, in order; as for others, hidden ones are none of its."""
     if not Path(path).is_dir():
         return [path]
-    return sorted(str(p) for p in Path(path).glob("**/*.parquet"))
+    found = [p.relative_to(path) for p in Path(path).glob("**/*.parquet")]
+    return sorted(str(path / p) for p in found if not any(part[0] in "._" for part in p.parts))
 
 
-def columns_of(path: str) -> dict[str, str | None]:
-    """Return the dtypes of a table's columns; None for those that are no numbers."""
-    files = _files(path)
-    if not files:
-        raise FileNotFoundError(explain(f"folder {path}", "no *.parquet", "some", "check the path"))
-    with _opened(files[0]) as file:
-        found = {field.name: dtype_of(str(field.type)) for field in file.schema_arrow}
-    for name, kind in found.items():
-        if kind is not None and np.dtype(kind).kind not in "fc" and _missing(files, name):
-            found[name] = "<f8"
-    return found
+#: What the name of a folder says where a value is missing.
+_NONE = "__HIVE_DEFAULT_PARTITION__"
 
 
-def _missing(files: list[str], name: str) -> bool:
+def _in_names(path: str, file: str) -> dict[str, str]:
+    """Return the columns that names of folders tell of.
+
+    >>> _in_names("t", "t/year=2024/month=3/a.parquet")
+    {'year': '2024', 'month': '3'}
+    """
+    parts = [part.partition("=") for part in Path(file).relative_to(path).parts[:-1]]
+    return {name: unquote(value) for name, is_one, value in parts if is_one}
+
+
+def _kind_of(value: str) -> str | None:
+    """Return the dtype of what the name of a folder says."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError, OverflowError):
+            return np.array([kind("nan" if value == _NONE else value)]).dtype.str
+    return None
+
+
+class _File(NamedTuple):
+    """What a file tells of itself: dtypes of columns (None: no numbers), rows of its groups."""
+
+    path: str
+    kinds: dict[str, str | None]
+    rows: tuple[int, ...]
+
+
+def _look(path: str, root: str) -> _File:
+    """Return what a file tells; integers of which some may be missing are floats."""
+    named = _in_names(root, path) if path != root else {}
+    with _opened(path) as file:
+        kinds = {field.name: dtype_of(str(field.type)) for field in file.schema_arrow}
+        for name, kind in kinds.items():
+            if kind is not None and np.dtype(kind).kind not in "fc" and _missing(file, name):
+                kinds[name] = "<f8"
+        known = file.metadata
+        rows = tuple([int(known.row_group(k).num_rows) for k in range(known.num_row_groups)])
+    return _File(path, kinds | {name: _kind_of(value) for name, value in named.items()}, rows)
+
+
+def _missing(file: Any, name: str) -> bool:
     """Tell whether some elements of a column may be missing."""
-    for path in files:
-        with _opened(path) as file:
-            known, at = file.metadata, file.schema_arrow.get_field_index(name)
-            for k in range(known.num_row_groups):
-                told = known.row_group(k).column(at).statistics
-                if not known.row_group(k).num_rows:
-                    continue
-                if told is None or not told.has_null_count or told.null_count:
-                    return True
+    known = file.metadata
+    for k in range(known.num_row_groups):
+        group = known.row_group(k)
+        leaves = [group.column(i) for i in range(group.num_columns)]
+        told = next((leaf.statistics for leaf in leaves if leaf.path_in_schema == name), None)
+        if group.num_rows and (told is None or not told.has_null_count or told.null_count):
+            return True
     return False
 
 
+class Table:
+    """What is known of the columns of a file, or of all files of a folder."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._files = [_look(file, path) for file in _files(path)]
+        if not self._files:
+            told = explain(f"folder {path}", "no *.parquet", "some", "check the path")
+            raise FileNotFoundError(told)
+        self.names = list(dict.fromkeys(name for file in self._files for name in file.kinds))
+
+    def _without(self, name: str) -> str | None:
+        """Return the first file that does not have a column, if there is one."""
+        return next((file.path for file in self._files if name not in file.kinds), None)
+
+    def _dtype(self, name: str) -> str | None:
+        """Return the dtype that holds a column of all files; None if that is no number's."""
+        found = [file.kinds.get(name) for file in self._files]
+        return None if None in found else np.result_type(*[str(kind) for kind in found]).str
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise unless each of several columns is in all files, and of numbers."""
+        good = [name for name in self.names if self._dtype(name) is not None]
+        for name in names:
+            absent = self._without(name) if name in self.names else None
+            if absent is not None:
+                told = explain(f"file {absent}", f"no {name!r}", "one", f"use columns={good}")
+                raise ValueError(told)
+            if name not in self.names:
+                got, expected = f"column {name!r}", f"one of {self.names}"
+                raise KeyError(explain(f"file {self.path}", got, expected, "check it"))
+        text = [name for name in names if name not in good]
+        if text:
+            got, do = f"no numbers in {text}", f"use columns={good}"
+            raise TypeError(explain(f"file {self.path}", got, "numbers", do))
+
+    def column(self, name: str) -> tuple[Stored, View]:
+        """Return what is in a column."""
+        rows = [(file.path, k, n) for file in self._files for k, n in enumerate(file.rows)]
+        stamp = () if Path(self.path).is_dir() else stamp_of(self.path)
+        shape = (sum([n for _, _, n in rows]),)
+        chunks = (rows[0][2],) if rows and rows[0][2] else ()
+        details = (name, tuple(rows))
+        kind = self._dtype(name)
+        assert kind is not None
+        return Stored("parquet", self.path, stamp, shape, kind, chunks, details), View.whole(shape)
+
+
 def describe(path: str, name: str | None) -> tuple[Stored, View]:
-    """Return what is in a column."""
-    columns = columns_of(path)
-    if name is None and len(columns) == 1:
-        (name,) = columns
-    if name is None or name not in columns:
-        raise KeyError(
-            explain(f"file {path}", f"name {name!r}", f"one of {list(columns)}", "give name=")
-        )
-    kind = columns[name]
-    if kind is None:
-        good = [key for key, k in columns.items() if k is not None]
-        raise TypeError(
-            explain(f"file {path}", f"column {name!r}, no numbers", "numbers", f"use one of {good}")
-        )
-    rows = [(file, k, n) for file, k, n in _groups(_files(path))]
-    stamp = () if Path(path).is_dir() else stamp_of(path)
-    shape = (sum([n for _, _, n in rows]),)
-    chunks = (rows[0][2],) if rows and rows[0][2] else ()
-    stored = Stored("parquet", path, stamp, shape, kind, chunks, (name, tuple(rows)))
-    return stored, View.whole(shape)
-
-
-def _groups(files: list[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield files, numbers of groups in them, and their rows."""
-    for path in files:
-        with _opened(path) as file:
-            for k in range(file.num_row_groups):
-                yield path, k, int(file.metadata.row_group(k).num_rows)
+    """Return what is in a column; without a name, in the only one."""
+    table = Table(path)
+    if name is None and len(table.names) == 1:
+        (name,) = table.names
+    if name is None:
+        told = explain(f"file {path}", "name None", f"one of {table.names}", "give name=")
+        raise KeyError(told)
+    table.check([name])
+    return table.column(name)
 
 
 class Column:
@@ -109,7 +169,7 @@ class Column:
 
     def __init__(self, stored: Stored) -> None:
         check_same(stored.path, stored.stamp)
-        self._name, self._groups = stored.details
+        self._path, (self._name, self._groups) = stored.path, stored.details
         self._dtype = np.dtype(stored.dtype)
         self._open: dict[str, Any] = {}
         self._last: tuple[int, np.ndarray] = (-1, np.empty(0))
@@ -136,7 +196,11 @@ class Column:
 
     def _group(self, number: int) -> np.ndarray:
         if self._last[0] != number:
-            path, k, _ = self._groups[number]
+            path, k, n = self._groups[number]
+            named = _in_names(self._path, path) if path != self._path else {}
+            if self._name in named:
+                value = named[self._name]
+                return np.full(n, float("nan") if value == _NONE else value).astype(self._dtype)
             if path not in self._open:
                 self._open[path] = _opened(path)
             try:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.formats.lines import blocks, located, refused
+from distnb.formats.lines import Given, Quotes, blocks, located, refused
 from distnb.formats.stored import module
 
-__all__ = ["PARSERS", "dtype_of", "kinds_of", "market_info", "share", "table_of"]
+__all__ = ["PARSERS", "dtype_of", "kinds_of", "market_info", "quotes_of", "share", "table_of"]
 
 
 def _rows(
@@ -59,6 +59,12 @@ def _csv() -> Any:
     return pyarrow.csv
 
 
+def quotes_of(options: dict[str, Any]) -> Given | None:
+    """Return what fields are quoted by; None if by nothing."""
+    quote = options["quote"]
+    return (quote, options["delimiter"], options["comment"]) if quote else None
+
+
 def table_of(
     text: bytes,
     names: Sequence[str],
@@ -70,14 +76,21 @@ def table_of(
     csv = module(_csv, "read_csv()", "pyarrow", "csv")
     from pyarrow import from_numpy_dtype, py_buffer
 
-    if options["comment"]:
-        text = _without(text, options["comment"])
+    given, comment = quotes_of(options), options["comment"]
+    quotes = Quotes(*given) if given else None
+    quoted = quotes is not None and text in quotes
+    if comment:
+        text = quotes.without_comments(text) if quotes and quoted else _without(text, comment)
     if not text.strip():
         text = b""
     return csv.read_csv(
         py_buffer(text or b"\n"),
         csv.ReadOptions(use_threads=False, column_names=list(names), block_size=1 << 22),
-        csv.ParseOptions(delimiter=options["delimiter"], quote_char=options["quote"] or False),
+        csv.ParseOptions(
+            delimiter=options["delimiter"],
+            quote_char=options["quote"] or False,
+            newlines_in_values=quoted,  # which takes longer
+        ),
         csv.ConvertOptions(
             include_columns=list(wanted),
             column_types={k: from_numpy_dtype(np.dtype(v)) for k, v in kinds.items()},
@@ -215,23 +228,29 @@ def share(
     start: int,
     rank: int,
     size: int,
+    quotes: Given | None,
     parser: str,
     args: Sequence[Any],
+    within: bool = False,
     check: Callable[[], None] = lambda: None,
 ) -> list[np.ndarray]:
-    """Return what one of ``size`` ranks parses; ``check`` is called between blocks."""
+    """Return what one of ``size`` ranks parses; ``check`` is called between blocks.
+
+    ``within``: whether its share begins in quotes.
+    """
 
     def parse(text: bytes) -> list[np.ndarray]:
         return PARSERS[parser](text, *args)
 
-    found = []
-    for at, text in blocks(path, start, rank, size):
+    found, known = [], quotes and Quotes(*quotes)
+    for at, text in blocks(path, start, rank, size, known or None, within):
         check()
         try:
             found.append(parse(text))
         except _BAD:
-            place = located(text, parse)
-            why = _reason(parse, text[place:].split(b"\n", 1)[0] + b"\n")
+            shown = known.masked(text)[0] if known else text
+            place = located(text, parse, shown)
+            why = _reason(parse, text[place : shown.find(b"\n", place) + 1 or None])
             raise refused(path, at + place, text[place:], why, "numbers") from None
     return [np.concatenate(several) for several in zip(*(found or [parse(b"")]), strict=True)]
 
@@ -243,7 +262,7 @@ _BAD = (ValueError, TypeError, OverflowError, IndexError)
 def _reason(parse: Callable[[bytes], Any], line: bytes) -> str:
     """Return why a line cannot be parsed."""
     try:
-        parse(line)
+        parse(line.rstrip(b"\n") + b"\n")
     except _BAD as error:
         return re.sub(r" at row \d+,", " in", str(error).splitlines()[0])
     return "not as the lines before it"

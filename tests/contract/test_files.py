@@ -426,6 +426,47 @@ def test_names_of_columns_in_quotes(here, session, blocks):
     assert list(dnb.read_csv("t.csv", quote=None)) == ['"a"', "b"]
 
 
+#: A field of text, by the number of its row.
+QUOTED = {
+    "a line": lambda i: f'"x\n{i}0;y"',
+    "doubled": lambda i: '"a ""\n"" b"' if i % 3 else '""',
+    "late": lambda i: '"x\n\n1;"' if i == 37 else "z",
+    "in the middle": lambda i: '5" long' if i % 5 else '"u\n""v""" w"',
+    "a mark": lambda i: '"x#\n# y" # "z' if i % 2 else "# '\"'",
+}
+
+
+@pytest.mark.parametrize("kind", QUOTED)
+def test_ends_of_lines_in_quotes(here, session, blocks, monkeypatch, kind):
+    pytest.importorskip("pyarrow")
+    from distnb.client.files import tables
+
+    monkeypatch.setattr(tables, "_HEAD", 5)
+    monkeypatch.setattr(lines, "_GLANCE", 32)
+    n, comment = 41, "#" if kind == "a mark" else None
+    rows = [f"{i};{i / 4};{QUOTED[kind](i)}\n" for i in range(n)]
+    head = 'i;f;"a\ntext"\n'
+    write_text("t.csv", head + "".join(rows))
+    found = dnb.read_csv("t.csv", columns=["f", "i"], delimiter=";", comment=comment)
+    same(found["i"], np.arange(n))
+    same(found["f"], np.arange(n) / 4)
+    write_text("t.csv", head + "".join([*rows[:30], "7;six;z\n", *rows]))
+    line = 3 + "".join(rows[:30]).count("\n")
+    with pytest.raises(ValueError, match=rf"t.csv, line {line}: got '7;six;z' .*six"):
+        dnb.read_csv("t.csv", columns=["f"], delimiter=";", comment=comment)
+
+
+def test_a_quote_that_is_never_closed_is_named(here, session, blocks):
+    pytest.importorskip("pyarrow")
+    write_text("t.csv", "i;s\n" + "1;z\n" * 30 + '2;"z\n' + "3;z\n" * 30)
+    with pytest.raises(ValueError, match=r"t.csv, line 32: got '2;\"z' .*not closed"):
+        dnb.read_csv("t.csv", columns=["i"], delimiter=";")
+    same(
+        dnb.read_csv("t.csv", columns=["i"], delimiter=";", quote=None)["i"],
+        np.repeat([1, 2, 3], [30, 1, 30]),
+    )
+
+
 def test_missing_numbers_and_late_fractions(here, session, blocks, monkeypatch):
     pytest.importorskip("pyarrow")
     from distnb.client.files import tables

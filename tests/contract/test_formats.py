@@ -192,6 +192,55 @@ def test_parquet_both_ways(here, session, n):
         dnb.read_parquet("n.parquet", columns=["z"])
 
 
+def test_parquet_files_that_differ(here, session):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    os.mkdir("t")
+    parts = [
+        {"i": pa.array([1, 2], "int8"), "f": [1, 2], "h": pa.array([1, 2], "int8"), "s": [1, 2]},
+        {"i": [300, -5], "f": [0.5, 1.5], "h": pa.array([None, 7], "int16"), "s": ["a", "b"]},
+    ]
+    for k, part in enumerate(parts):
+        pq.write_table(pa.table(part), f"t/{k}.parquet")
+    found = dnb.read_parquet("t", columns=["i", "f", "h"], dist="block")
+    same(found["i"], np.array([1, 2, 300, -5]))
+    same(found["f"], np.array([1, 2, 0.5, 1.5]))
+    same(found["h"], np.array([1, 2, np.nan, 7]))
+    same(dnb.open("t", "i")[1:3], np.array([2, 300]))
+    with pytest.raises(TypeError, match=r"no numbers in \['s'\]"):
+        dnb.read_parquet("t")
+    pq.write_table(pa.table({"i": [9], "new": [1]}), "t/2.parquet")
+    for columns, file in ((["i", "f"], "t/2"), (["new"], "t/0"), (None, "t/2")):
+        with pytest.raises(ValueError, match=rf"{file}.parquet: got no .*use columns=\['i'\]"):
+            dnb.read_parquet("t", columns=columns)
+    same(dnb.read_parquet("t", columns=["i"])["i"], np.array([1, 2, 300, -5, 9]))
+
+
+def test_parquet_columns_in_names_of_folders(here, session):
+    pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    columns = {"x": np.arange(9), "k": np.arange(9) % 3, "g": ["a b"] * 9}
+    pq.write_to_dataset(pa.table(columns), "t", partition_cols=["k", "g"])
+    table = pq.read_table("t")
+    found = dnb.read_parquet("t", columns=["k", "x"], dist="block")
+    same(found["x"], table["x"].to_numpy())
+    same(found["k"], table["k"].to_numpy().astype(int))
+    with pytest.raises(TypeError, match=r"no numbers in \['g'\]"):
+        dnb.read_parquet("t")
+    holes = pa.table({"x": [1.5, 2.5], "h": pa.array([None, 4], "int64")})
+    pq.write_to_dataset(holes, "h", partition_cols=["h"])
+    same(dnb.read_parquet("h")["h"], np.array([4, np.nan]))
+
+
+def test_parquet_columns_behind_nested_ones(here, session):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    nested = [{"p": 1, "q": 2}] * 3
+    pq.write_table(pa.table({"s": nested, "z": pa.array([1, None, 3], "int64")}), "t.parquet")
+    same(dnb.read_parquet("t.parquet", columns=["z"])["z"], np.array([1, np.nan, 3]))
+
+
 def test_folders_of_others_are_not_replaced(here, session):
     pytest.importorskip("zarr")
     os.makedirs("x.zarr/mine")

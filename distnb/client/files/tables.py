@@ -19,10 +19,10 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.addresses import local_path
 from distnb.common.errors import explain
-from distnb.formats.lines import first_lines
-from distnb.formats.parquet import columns_of, describe
+from distnb.formats.lines import Quotes, first_lines
+from distnb.formats.parquet import Table
 from distnb.formats.stored import stamp_of
-from distnb.formats.text import kinds_of, table_of
+from distnb.formats.text import kinds_of, quotes_of, table_of
 from distnb.geometry.layout import make_layout
 from distnb.wire.protocol import Collective
 
@@ -58,7 +58,7 @@ def read_csv(
     Parameters
     ----------
     path : str or path
-        The file, which all engines see. No field may hold a line's end.
+        The file, which all engines see. Fields in quotes may hold ends of lines.
     columns : sequence of str, optional
         Which columns; by default all, which have to be numbers then.
     dtype : dtype, or mapping of names to dtypes, optional
@@ -99,7 +99,6 @@ def read_csv(
     """
     whole, at = local_path(path), need(session)
     stamp_of(whole)
-    start, lines = first_lines(whole, _HEAD, skiprows)
     options = {
         "comment": comment,
         "delimiter": delimiter,
@@ -107,21 +106,34 @@ def read_csv(
         "decimal": decimal,
         "quote": quote,
     }
-    if names is None:
-        titles, skipped = _titles(whole, lines, options)
-        start += sum(map(len, lines[:skipped]))
-        lines = lines[skipped:]
-    else:
-        titles = list(names)
+    start, lines = first_lines(whole, _HEAD, skiprows)
+    lines = _rows(lines, options)
+    titles, skipped = _titles(whole, lines, options) if names is None else (list(names), 0)
+    start += sum(map(len, lines[:skipped]))
+    lines = lines[skipped:]
     asked = titles if columns is None else list(dict.fromkeys(columns))
     wanted = [_known(whole, name, titles) for name in asked]
     kinds, free = _kinds(whole, lines, titles, wanted, dtype, options)
     given = (tuple(titles), tuple(wanted), kinds, free, options)
-    found = parsed(at, whole, start, "table", given, (0,) * len(wanted))
+    found = parsed(at, whole, start, "table", given, (0,) * len(wanted), quotes_of(options))
     return {
         name: x if dist is None and grid is None else x.redistribute(dist, grid)
         for name, x in zip(wanted, found, strict=True)
     }
+
+
+def _rows(lines: list[bytes], options: dict[str, Any]) -> list[bytes]:
+    """Return rows: lines, with those behind them that begin in quotes; not one that is cut off."""
+    given = quotes_of(options)
+    if given is None:
+        return lines
+    text, found, begin = b"".join(lines), list[bytes](), 0
+    shown, within = Quotes(*given).masked(text)
+    for line in shown.split(b"\n"):
+        end = min(len(text), begin + len(line) + 1)
+        found.append(text[begin:end])
+        begin = end
+    return found[: -1 if within or not found[-1] else None]
 
 
 def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[list[str], int]:
@@ -189,8 +201,9 @@ def read_parquet(
 ) -> dict[str, Any]:
     """Read columns of a Parquet file, or of a folder of them.
 
-    Engines read groups of rows, each what it is to hold: nothing else is sent. Needs pyarrow (``pip
-    install "distnb[parquet]"``). ``dnb.open(path, column)`` reads less.
+    A column has the dtype that holds it in all files; what names of folders say (``year=2024/``) is
+    a column, too. Engines read groups of rows, each what it is to hold: nothing else is sent. Needs
+    pyarrow (``pip install "distnb[parquet]"``). ``dnb.open(path, column)`` reads less.
 
     Parameters
     ----------
@@ -211,6 +224,8 @@ def read_parquet(
     ------
     TypeError
         For columns of text and the like; they are named.
+    ValueError
+        For a column that is not in all files; the first one without it is named.
 
     Examples
     --------
@@ -221,16 +236,11 @@ def read_parquet(
     {'x': array([0, 1, 2]), 'y': array([1., 1., 1.])}
     """
     whole = local_path(path)
-    known = columns_of(whole)
-    wanted = list(known) if columns is None else [_known(whole, n, list(known)) for n in columns]
-    text = [name for name in wanted if known[name] is None]
-    if text:
-        good = [name for name, kind in known.items() if kind is not None]
-        raise TypeError(
-            explain(f"file {whole}", f"no numbers in {text}", "numbers", f"use columns={good}")
-        )
+    table = Table(whole)
+    wanted = table.names if columns is None else list(dict.fromkeys(columns))
+    table.check(wanted)
     return {
-        name: read_view(*describe(whole, name), dist=dist, grid=grid, session=session)
+        name: read_view(*table.column(name), dist=dist, grid=grid, session=session)
         for name in wanted
     }
 

@@ -23,7 +23,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
-from distnb.formats.lines import first_lines
+from distnb.formats.lines import Given, first_lines
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import share
 from distnb.geometry.axes import Whole, cut_at
@@ -40,17 +40,23 @@ _PACKED = (".bz2", ".xz", ".lzma")
 
 
 def parsed(
-    session: Session, path: str, start: int, parser: str, args: tuple[Any, ...], inner: Ints
+    session: Session,
+    path: str,
+    start: int,
+    parser: str,
+    args: tuple[Any, ...],
+    inner: Ints,
+    quotes: Given | None = None,
 ) -> list[Array]:
     """Return the arrays that engines parse, cut where their shares of the lines end.
 
     ``inner`` has for each array the length of its second axis, 0 if it has none.
     """
     if os.path.getsize(path) <= config.cutoff:
-        return [array_of(session, x) for x in share(path, start, 0, 1, parser, args)]
+        return [array_of(session, x) for x in share(path, start, 0, 1, quotes, parser, args)]
     p = session.size
     counts = told(session, 1 + len(inner))
-    given = (path, stamp_of(path), start, parser, *args)
+    given = (path, stamp_of(path), start, quotes, parser, *args)
     session.record(Collective("file.parse", (counts.operand,), (), given, session.site()))
     found = counts.to_numpy()
     cuts = (0, *accumulate(found[:, 0].tolist()))
