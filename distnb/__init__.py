@@ -90,6 +90,7 @@ __all__ = [  # noqa: PLE0604 - the functions
     "restore",
     "session",
     "sparse",
+    "special",  # noqa: F405
     "spmd",
     "start",
     "subset",
@@ -107,7 +108,7 @@ _unknown = unknown(__name__)
 
 def _later(name: str) -> Any:
     """Import what few use when it is asked for."""
-    if name in ("graph", "learn", "plot", "polynomial", "testing"):
+    if name in ("graph", "learn", "plot", "polynomial", "special", "testing"):
         return importlib.import_module(f"{__name__}.{name}")
     return _unknown(name)
 

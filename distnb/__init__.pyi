@@ -111,6 +111,7 @@ from distnb import plot as plot
 from distnb import polynomial as polynomial
 from distnb import random as random
 from distnb import sparse as sparse
+from distnb import special as special
 from distnb import testing as testing
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray

@@ -72,7 +72,7 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "distnb",
         "frompyfunc",
         "it makes arrays of Python objects, which no engine can hold",
-        "use distnb.vectorize, or distnb.map for a function of arrays",
+        "use distnb.vectorize(function, otypes=[float]), or distnb.map for a function of arrays",
     ),
     LeftOut(
         "distnb",

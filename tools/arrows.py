@@ -22,7 +22,7 @@ PACKAGE = "distnb"
 ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans formats engines client widgets magics
-        numpys left_out lib fft linalg random sparse polynomial namespace strategies testing
+        numpys left_out lib fft linalg random sparse polynomial special namespace strategies testing
         pictures plot applications graph learn xarrays
     """,
     "distnb.applications": """
@@ -172,6 +172,7 @@ OTHERS: dict[str, str] = {
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
+    "distnb.special": "numpy [scipy]",
     "distnb.xarrays": "numpy xarray [zarr]",
     "distnb.widgets.status.dashboard": "anywidget ipywidgets traitlets",
     "distnb.widgets.times.timeline": "anywidget traitlets",

@@ -539,8 +539,9 @@ def test_functions_of_some_last_axes_that_do_not_fit(session):
 
 def test_ufuncs_of_python_functions_are_refused(session):
     x = dnb.arange(4.0, dist="block")
-    with pytest.raises(TypeError, match="use distnb.vectorize in place of numpy.frompyfunc$"):
-        np.frompyfunc(lambda v: v, 1, 1)(x)
+    for options in ({}, {"dtype": float}, {"out": dnb.zeros(4)}):
+        with pytest.raises(TypeError, match=r"use distnb.vectorize\(function, otypes=\[float\]\)$"):
+            np.frompyfunc(lambda v: v, 1, 1)(x, **options)
 
 
 def test_ufuncs_of_others(session):
@@ -588,6 +589,47 @@ def test_ufuncs_that_numba_makes(session):
     near = numba.vectorize(["float64(float64, float64)"])(lambda a, b: a * b + 1)
     same(near(x, 2), near(p, 2))
     same(near(x, x[::-1]), near(p, p[::-1]))
+    out = dnb.zeros(17, dist="block")
+    for inputs, options in (
+        ((x, x), {"out": out}),
+        ((x, x), {"out": (out,)}),
+        ((x, x, out), {}),
+        ((p, p), {"out": out}),
+    ):
+        out[:] = 0
+        assert near(*inputs, **options) is out
+        same(out, near(p, p))
+    matrix, wide = np.outer(p, p), dnb.zeros((17, 17), dist="block")
+    assert near(dnb.array(matrix), 2, out=wide) is wide
+    same(wide, near(matrix, 2))
+    with pytest.raises(TypeError, match="both a positional and keyword"):
+        near(x, x, out, out=out)
+
+
+def test_outputs_of_ufuncs_of_last_axes_that_numba_makes(session):
+    numba = pytest.importorskip("numba")
+
+    @numba.guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->(n)")
+    def added(a, b, out):
+        out[:] = a + 2 * b
+
+    p = numbered((4, 5)) + 0.5
+    x, out = dnb.array(p, dist="block"), dnb.zeros((4, 5), dist="block")
+    want = p + 2 * p
+    assert added(x, x, out=out) is out
+    same(out, want)
+    out[:] = 0
+    assert added(x, x, out) is out
+    same(out, want)
+
+
+def test_ufuncs_of_others_say_themselves_which_dtypes_they_take(session):
+    special_functions = pytest.importorskip("scipy.special")
+    x = dnb.arange(4.0, dist="block")
+    with pytest.raises(TypeError, match="^ufunc 'eval_hermite' not supported for the input types"):
+        special_functions.eval_hermite(x, x)
+    p = np.arange(4.0)
+    same(special_functions.eval_hermite(2, x), special_functions.eval_hermite(2, p))
 
 
 @pytest.mark.parametrize("name", ["add", "maximum", "power"])

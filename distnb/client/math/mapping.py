@@ -136,6 +136,8 @@ def _asked(function: Callable[..., Any], ins: Sequence[Any]) -> _Dtypes:
             warnings.simplefilter("ignore")
             return tuple(numeric(f.dtype) for f in calling.checked(function(*empties), (0,)))
     except Exception as error:
+        if isinstance(getattr(function, "func", function), np.ufunc):
+            raise  # it says of these dtypes what it says of arrays of NumPy's
         raise TypeError(
             explain(
                 "dtype of map()",
@@ -190,7 +192,8 @@ def foreign(
     """Apply a ufunc that is not NumPy's, such as those of ``scipy.special``."""
     outs = (None,) * ufunc.nout if out is None else out
     if ufunc.types and all(set(kinds) <= set("O->") for kinds in ufunc.types):
-        expected, do = "a ufunc of numbers", "use distnb.vectorize in place of numpy.frompyfunc"
+        expected = "a ufunc of numbers: numpy.frompyfunc's keeps its function to itself"
+        do = "use distnb.vectorize(function, otypes=[float])"
     elif not all(x is None or isinstance(x, Array) for x in outs):
         expected, do = "distributed arrays as out=", "assign the result"
     else:

@@ -84,10 +84,27 @@ def calls(long: Callable[..., Any]) -> Callable[..., Any]:
     def function(
         self: Array, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: Any
     ) -> Any:
+        if type(ufunc) is not np.ufunc:
+            inputs, options = as_numpys(ufunc, method, inputs, options)
         found = called(ufunc, method, inputs, options)
         return long(self, ufunc, method, *inputs, **options) if found is None else found
 
     return function
+
+
+def as_numpys(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return arguments as NumPy hands them on: outputs are a tuple. Numba hands on what it got."""
+    out = options.get("out")
+    if out is not None and not isinstance(out, tuple):
+        options = {**options, "out": (out,)}
+    if method == "__call__" and len(inputs) > ufunc.nin:
+        if out is not None:
+            raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+        outs = inputs[ufunc.nin :] + (None,) * (ufunc.nargs - len(inputs))
+        inputs, options = inputs[: ufunc.nin], {**options, "out": outs}
+    return inputs, options
 
 
 def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
