@@ -84,7 +84,8 @@ def calls(long: Callable[..., Any]) -> Callable[..., Any]:
     def function(
         self: Array, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: Any
     ) -> Any:
-        if type(ufunc) is not np.ufunc:
+        kind: type = type(ufunc)  # Numba's are of a class of their own
+        if kind is not np.ufunc:
             inputs, options = as_numpys(ufunc, method, inputs, options)
         found = called(ufunc, method, inputs, options)
         return long(self, ufunc, method, *inputs, **options) if found is None else found
