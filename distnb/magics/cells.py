@@ -68,8 +68,13 @@ class Cells:
         follow_cells(self.shell)
         worked = current.most_recorded(self._recorded)
         current.use(worked[0] if worked else None)
+        newest = current.active()
         for session in current.open_sessions():
-            self._ended(session)
+            try:
+                if session is newest or session in worked:  # not for one of no use any more
+                    self._ended(session)
+            finally:
+                session.journal.end()
         self._tell_of_timing(bool(worked), result)
 
     def _ended(self, session: Session) -> None:
@@ -83,8 +88,6 @@ class Cells:
             raise
         except Exception:
             self.shell.showtraceback(sys.exc_info())
-        finally:
-            session.journal.end()
 
     def _repeat(self) -> None:
         """Write the checkpoints for which it is time, and come again when it is for the next."""
