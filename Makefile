@@ -101,7 +101,7 @@ docs: .venv/ready-docs  ## run the notebooks, and build the documentation into b
 	$(PY) -m sphinx -W --keep-going docs build/docs $(ARGS)
 
 clean:  ## remove what was built, keep the environments
-	rm -rf build dist distnb/native .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist docs/generated distnb/native .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -path './.venv*' -prune -o -path ./.git -prune -o \
 	    \( -name __pycache__ -o -name .ipynb_checkpoints \) -type d -exec rm -rf {} +
 

@@ -8,6 +8,7 @@ import doctest
 import functools
 import importlib
 import importlib.util
+import inspect
 import itertools
 import json
 import pkgutil
@@ -147,6 +148,36 @@ def test_reference_names_everything_public():
     pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("api.md", "ops.md")]
     words = set(re.findall(r"\w+", " ".join(pages)))
     assert set(dnb.__all__) - words == set()
+
+
+def entries() -> set[str]:
+    """Return the names in the reference that have a page of their own."""
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    tables = re.findall(r"   :toctree: generated\n(?:   :.*\n)*\n((?:   \S+\n)+)", text)
+    return set(" ".join(tables).split())
+
+
+def test_every_public_function_has_a_page():
+    named = {
+        "": dnb,
+        "fft.": dnb.fft,
+        "linalg.": dnb.linalg,
+        "plot.": dnb.plot,
+        "graph.": dnb.graph,
+    }
+    for prefix, module in named.items():
+        functions = {
+            f"{prefix}{name}"
+            for name in module.__all__
+            if inspect.isfunction(found := getattr(module, name))
+            and found.__module__.startswith("distnb")
+        }
+        assert functions - entries() == set()
+
+
+def test_pages_of_the_reference_are_about_what_is_there():
+    for name in entries():
+        assert functools.reduce(getattr, name.split("."), dnb) is not None, name
 
 
 def test_page_of_operations_is_made_of_the_operations():
