@@ -21,7 +21,7 @@ from distnb.widgets.layouts.picture import (  # the function hides its module
     picture,
 )
 from distnb.widgets.layouts.several import Several
-from distnb.widgets.layouts.sparse_view import plot_sparse
+from distnb.widgets.layouts.sparse_view import plot_sparse, sparse_card
 from distnb.widgets.times.timing import TimeReport
 
 __all__ = [
@@ -40,5 +40,6 @@ __all__ = [
     "plot",
     "plot_sparse",
     "size_text",
+    "sparse_card",
     "to_html",
 ]

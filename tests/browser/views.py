@@ -42,6 +42,11 @@ VIEWS = {
     "number": View("What is the number?", "A.mean()"),
     "layout": View("Who owns which elements?", "B.layout"),
     "several": View("What is sent if I combine them?", "%distlayout B B.T"),
+    "sparse": View(
+        "What is in it, and who holds it?",
+        "S",
+        "S = dnb.sparse.random_array((2000, 1000), density=0.002, rng=0)",
+    ),
     "report": View("What cost most, what should I do, and where?", "TimeReport(views.stencil())"),
     "comparison": View(
         "Is it faster now, and by what?",

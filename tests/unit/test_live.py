@@ -17,6 +17,7 @@ from distnb.client.reports.referrers import Referred, arrays_of, drop
 from distnb.client.session import progress
 from distnb.client.transport.monitor import MonitorClient
 from distnb.engines.server.monitor import MonitorServer
+from distnb.geometry.layout import make_layout
 from distnb.measure import events
 from distnb.measure.events import (
     CLASSES,
@@ -372,9 +373,12 @@ def about(rank, host="node"):
     }
 
 
+LAYOUT = make_layout((1000, 10), 3, ("irregular", (0, 100, 900, 1000)))
+
+
 def array(i=0, **changes):
     found = Referred(
-        None, (f"x{i}",), ("Out[3]",), (1000, 10), "float64", "block x *", 80000, "cell", 0
+        None, (f"x{i}",), ("Out[3].a", "Out[3].b"), (1000, 10), "float64", LAYOUT, 80000, "cell", 0
     )
     return found._replace(**changes)
 
@@ -470,9 +474,22 @@ def test_what_is_wrong_is_said():
 EVIL = "<script>alert('x')</script>&\"'"
 
 
+def test_arrays_are_told_in_words():
+    line = "In [12] line 3: " + "x = a + b * c - d; " * 5
+    entries = pictures.array_entries(array(line=line.strip()))
+    assert entries == (
+        "x0",
+        "(1000, 10) float64",
+        "rows in uneven blocks on 3 engines",
+        "80 kB",
+        line.strip(),
+        "Out[3]",
+    )
+
+
 def test_nothing_that_others_say_becomes_html():
     found = scene(1)._replace(
-        arrays=[array(names=(EVIL,), referrers=(EVIL,), line=EVIL, layout=EVIL, dtype=EVIL)],
+        arrays=[array(names=(EVIL,), referrers=(EVIL,), line=EVIL, dtype=EVIL)],
         about=[about(0, EVIL) | {"mpi": EVIL, "numpy": EVIL, "pid": EVIL}],
     )
     live = found.live._replace(road=EVIL, engines=(engine(0, running=EVIL, alive=False),))

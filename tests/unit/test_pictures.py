@@ -392,7 +392,10 @@ def test_outlook_tells_what_would_change(session):
     columns = make_layout(a.shape, 4, ("*", "block"))
     found = Outlook(a, columns)
     assert found.then.total < found.now.total
-    assert re.search(r"Saves .* \(-\d+ %\): .* would send .* in place of ", found.finding)
+    assert re.search(
+        r"Saves .* \(-\d+ %\) a cell: .* would send .* in place of .*; the move sends .* and pays after \d+ cells?\.",
+        found.finding,
+    )
     assert found.cost.bytes == 16 * 16 * 8 * 3 // 4
     assert "kept = a.sum(axis=0)" in found.text()
     assert parse(found.html()).findall(".//table")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from types import ModuleType
@@ -13,6 +14,7 @@ from distnb.client.batching.replies import MISSING
 from distnb.client.handle.array import Array
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
+from distnb.geometry.layout import Layout
 from distnb.measure.quantities import size_text
 from distnb.wire.protocol import Ask
 
@@ -22,6 +24,8 @@ __all__ = ["ArrayMemory", "EngineMemory", "MemorySurvey", "reached", "survey"]
 _DEPTH, _WIDTH = 3, 1000
 #: Where IPython keeps the last results.
 _RESULTS = ("_", "__", "___")
+#: A path into one of them, or into an output.
+_INSIDE = re.compile(r"^(Out\[\d+\]|_{1,3})[.\[].*$")
 
 
 class ArrayMemory(NamedTuple):
@@ -50,7 +54,7 @@ class ArrayMemory(NamedTuple):
     referrers: tuple[str, ...]
     shape: tuple[int, ...]
     dtype: str
-    layout: str
+    layout: Layout
     bytes: tuple[int, ...]
     line: str
     disk: tuple[int, ...] = ()
@@ -100,13 +104,14 @@ class MemorySurvey(NamedTuple):
             return "no array is on the engines"
         size = size_text(most.total)
         if most.named:
-            held = f", which {', '.join(most.referrers)} holds, too" if most.referrers else ""
+            hold = "hold" if len(most.referrers) > 1 else "holds"
+            held = f"; {', '.join(most.referrers)} {hold} it too" if most.referrers else ""
             return f"del {', '.join((*most.names, *most.views))} would free most: {size}{held}"
         if not most.referrers:
             return f"the largest array, {size}, has no name; what holds it was not found"
         kept = any(h.startswith("Out[") or h in _RESULTS for h in most.referrers)
         how = "%reset -f out" if kept else f"dropping {most.referrers[0]}"
-        return f"{how} would free most: {size}, held by {', '.join(most.referrers)}"
+        return f"{how} would free most: {size}; {', '.join(most.referrers)} holds it"
 
 
 def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
@@ -143,10 +148,10 @@ def _held(
     return ArrayMemory(
         tuple(path for path, whole in direct if whole),
         tuple(path for path, whole in direct if not whole),
-        tuple(path for path, _ in found if not path.isidentifier() or path in _RESULTS),
+        roots(path for path, _ in found if not path.isidentifier() or path in _RESULTS),
         base.shape,
         str(base.dtype),
-        base.layout.spell(),
+        base.layout,
         () if base.disk is not None else tuple(sizes),
         session.line(base.site) if base.site >= 0 else "",
         () if base.disk is None else tuple(sizes),
@@ -172,6 +177,15 @@ def _engines(
             found.get("total", 0),
             sum(held.disk[rank] for held in arrays if held.disk),
         )
+
+
+def roots(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return paths in the notebook, those into results of IPython's without what is inside.
+
+    >>> roots(["Out[11].array", "frames[0]", "Out[11].base", "__.array"])
+    ('Out[11]', 'frames[0]', '__')
+    """
+    return tuple(dict.fromkeys(_INSIDE.sub(r"\1", path) for path in paths))
 
 
 def referrers_of(namespace: Mapping[str, Any]) -> dict[int, list[tuple[str, bool]]]:

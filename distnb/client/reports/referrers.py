@@ -12,6 +12,7 @@ from distnb.client.handle.array import Array
 from distnb.client.reports.memory_report import reached
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
+from distnb.geometry.layout import Layout
 
 __all__ = ["Referred", "arrays_of", "drop", "shell"]
 
@@ -32,7 +33,7 @@ class Referred(NamedTuple):
     referrers: tuple[str, ...]
     shape: tuple[int, ...]
     dtype: str
-    layout: str
+    layout: Layout
     nbytes: int
     line: str
     lost: bool
@@ -57,7 +58,7 @@ def shell() -> Any:
 def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Referred]:
     """Return a session's arrays, the largest first; for any thread.
 
-    Dtype, layout and line are told of so many only.
+    Dtype and line are told of so many only.
     """
     found = {id(base): _Found(base, [], []) for base in bases_of(session)}
     for array, path in reached({} if shell is None else shell.user_ns, 1):
@@ -91,25 +92,24 @@ def _nbytes(base: Base) -> int:
     return prod(base.shape) * base.dtype.itemsize * copies
 
 
-_NO_TEXTS = ("", "", "")
+_NO_TEXTS = ("", "")
 
 
-def _texts(session: Session, base: Base) -> tuple[str, str, str]:
-    """Return dtype, layout and line for reading."""
-    line = session.line(base.site) if base.site >= 0 else ""
-    return str(base.dtype), base.layout.spell(), line
+def _texts(session: Session, base: Base) -> tuple[str, str]:
+    """Return dtype and line for reading."""
+    return str(base.dtype), session.line(base.site) if base.site >= 0 else ""
 
 
-def _row(nbytes: int, held: _Found, texts: tuple[str, str, str]) -> Referred:
+def _row(nbytes: int, held: _Found, texts: tuple[str, str]) -> Referred:
     base = held.base
-    dtype, layout, line = texts
+    dtype, line = texts
     return Referred(
         ref(base),
         tuple(sorted(held.names)),
         tuple(held.referrers),
         base.shape,
         dtype,
-        layout,
+        base.layout,
         nbytes,
         line,
         bool(base.lost),

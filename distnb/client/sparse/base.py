@@ -7,16 +7,23 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.array.showing import Shown, shown
 from distnb.client.handle.arguments import Number
 from distnb.client.handle.array import Array
 from distnb.client.math.reductions import max_, min_
+from distnb.client.record.placement import Placement
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import is_scalar, result_of, supported
 from distnb.client.sparse.structure import SparseLayout
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.measure.quantities import counted, three
 
 __all__ = ["Sparse", "issparse"]
+
+
+#: Elements that are shown at either end.
+_ENDS = 4
 
 
 class Sparse:
@@ -144,6 +151,28 @@ class Sparse:
             f"<{type(self).__name__} of shape {self.shape} and dtype {str(self.dtype)!r}, "
             f"{self.nnz:,} stored elements: {self.layout.shares()}>"
         )
+
+    def _repr_html_(self) -> str:
+        cells, layout, found = int(np.prod(self.shape)), self.layout, self._shown()
+        dense = f" ({three(100 * self.nnz / cells)} %)" if cells else ""
+        whose = f"{layout.axis} on {counted(len(layout.nnz), 'engine')}"
+        stored = counted(self.nnz, "stored element")
+        where = layout.shares() if layout.copies > 1 else whose
+        facts = f"{self.shape} {self.dtype} {self.format}, {stored}{dense}, {where}"
+        return str(Placement.views.sparse_card(facts, layout, found.values, found.missing))
+
+    def _shown(self) -> Shown:
+        """Return the elements at both ends as SciPy prints them; none if engines are busy."""
+        ready = shown(self.data) if self.nnz else Shown("", "no stored elements")
+        if not ready.values:
+            return ready
+        few = self.nnz <= 2 * _ENDS
+        ends = [slice(None)] if few else [slice(_ENDS), slice(self.nnz - _ENDS, None)]
+        try:
+            x = self.tocoo()
+            return Shown("\n  :\t:\n".join(_lines(x.row[e], x.col[e], x.data[e]) for e in ends))
+        except Exception as error:  # whatever is wrong with an array: a repr must not fail
+            return Shown("", type(error).__name__)
 
     def __len__(self) -> NoReturn:
         raise TypeError("sparse array length is ambiguous; use getnnz() or shape[0]")
@@ -417,6 +446,12 @@ class Sparse:
     def trunc(self) -> Any:
         """Return the elements without what is after the point; of CSR and CSC nothing is sent."""
         return self._each(np.trunc)
+
+
+def _lines(rows: Array, columns: Array, data: Array) -> str:
+    """Return elements in lines, as SciPy prints them."""
+    found = zip(*map(np.asarray, (rows, columns, data)), strict=True)
+    return "\n".join(f"  ({i}, {j})\t{value}" for i, j, value in found)
 
 
 def issparse(x: object) -> bool:

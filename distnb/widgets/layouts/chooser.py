@@ -60,7 +60,9 @@ class LayoutChooser(widgets.VBox):
         self.outlook: Outlook | None = None
         start = Choice.of(array.dbase.layout, array.ndim)
         self._boxes(start)
-        super().__init__([self.where, self.engine, *self._rows, self.grid, self._end(), self.view])
+        super().__init__(
+            [self.lead, self.where, self.engine, *self._rows, self.grid, self._end(), self.view]
+        )
         for box in (self.where, self.engine, self.grid, *self.kinds, *self.sizes, *self.weights):
             box.observe(self._changed, "value")
         self.apply_button.on_click(self.apply)
@@ -103,7 +105,7 @@ class LayoutChooser(widgets.VBox):
             self.weights.append(weights)
             self._rows.append(widgets.HBox([kind, size, weights], layout=_WRAPPED))
         self.grid = widgets.Dropdown(options=[_AUTOMATIC], description="grid", style=style)
-        self.view = widgets.HTML()
+        self.lead, self.view = widgets.HTML(), widgets.HTML()
 
     def _end(self) -> Any:
         self.apply_button = widgets.Button(
@@ -164,7 +166,7 @@ class LayoutChooser(widgets.VBox):
             self.apply_button.disabled = True
             return
         self.outlook = Outlook(self.array, self.chosen, self.outlook)
-        self.view.value = self.outlook.html()
+        self.lead.value, self.view.value = self.outlook.lead(), self.outlook.html(lead=False)
         self.code.value = f"<code>{escape(choice.code(self.name, shape))}</code>"
         same = self.chosen == self.array.dbase.layout
         self.apply_button.disabled = same

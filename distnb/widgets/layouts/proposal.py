@@ -22,7 +22,7 @@ from distnb.geometry.axes import (
 )
 from distnb.geometry.layout import Ints, Layout, make_layout
 from distnb.geometry.views import Placed, View
-from distnb.measure.quantities import size_text
+from distnb.measure.quantities import counted, size_text
 from distnb.plans.forecast import Forecast, forecast
 from distnb.widgets.drawing.page import flow, table_html, view
 from distnb.widgets.drawing.text import facts_of, layout_in_words, shorten
@@ -206,10 +206,15 @@ class Outlook:
             return f"Saves nothing: the last cell would send as much as it did, {size_text(now)}."
         head = "Saves" if then < now else "Costs"
         change = f" ({100 * (then - now) / now:+.0f} %)" if now else ""
-        return (
-            f"{head} {size_text(abs(now - then))}{change}: the last cell would send "
-            f"{size_text(then)} in place of {size_text(now)}."
+        found = (
+            f"{head} {size_text(abs(now - then))}{change} a cell: the last one would send "
+            f"{size_text(then)} in place of {size_text(now)}"
         )
+        move = 0 if self.cost is None else self.cost.bytes
+        if then < now and move:
+            cells = counted(-(-move // (now - then)), "cell")
+            found += f"; the move sends {size_text(move)} and pays after {cells}"
+        return f"{found}."
 
     def notes(self) -> list[str]:
         """Return what the numbers do not say."""
@@ -246,8 +251,15 @@ class Outlook:
         lines += [f"  {line}: {now} -> {then}" for line, now, then in self.rows()]
         return "\n".join([*lines, *self.notes()])
 
-    def html(self) -> str:
-        """Return the picture and the numbers as one HTML element, without scripts."""
+    def lead(self) -> str:
+        """Return the sentence as an HTML element of its own."""
+        return view(self._lead())
+
+    def _lead(self) -> str:
+        return f'<p class="lead"><b>{escape(self.finding)}</b></p>'
+
+    def html(self, lead: bool = True) -> str:
+        """Return the picture and the numbers as one HTML element; the sentence is its ``lead``."""
         pictures = [self._panel("it would lie" if self.differs else "it lies", self.placed)]
         if self.differs:
             pictures.insert(0, self._panel("it lies now", self.before))
@@ -255,8 +267,7 @@ class Outlook:
         table = table_html(head, rows, (0,), "what lines send") if rows else ""
         move = "" if self.cost is None else f"<p>The move: {escape(self.cost.finding)}</p>"
         notes = "".join(f"<p><small>{escape(n)}</small></p>" for n in self.notes())
-        lead = f'<p class="lead"><b>{escape(self.finding)}</b></p>'
-        return view(lead + flow(*pictures) + move + table + notes)
+        return view(self._lead() * lead + flow(*pictures) + move + table + notes)
 
     @property
     def differs(self) -> bool:

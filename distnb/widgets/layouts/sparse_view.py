@@ -1,13 +1,20 @@
-"""Who holds how much of a sparse array, as bars on matplotlib axes."""
+"""A sparse array at a glance, and who holds how much of it, as bars."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any, Protocol
 
+from distnb.widgets.drawing.bars import Bars, Fill
+from distnb.widgets.drawing.page import fitting, flow, folded, table_html
+from distnb.widgets.drawing.text import ROWS, grouped, numbers, together
 from distnb.widgets.layouts.layout_svg import OPACITY, TINTS
 from distnb.widgets.layouts.layout_view import ink
 
-__all__ = ["plot_sparse"]
+__all__ = ["plot_sparse", "sparse_card"]
+
+#: What an engine stores.
+_FILLS = (Fill("stored elements of each engine", "#0072B2", "", "█", "white"),)
 
 #: More engines than these are not written at one by one.
 _WRITTEN = 16
@@ -33,6 +40,28 @@ class Shares(Protocol):
     @property
     def imbalance(self) -> float:
         """The most of them, over their mean."""
+
+
+def sparse_card(facts: str, layout: Shares, values: str, missing: str) -> str:
+    """Return a sparse array as one HTML element: elements, facts, and what each engine stores.
+
+    ``values`` are elements as text; where there are none, ``missing`` is why.
+    """
+    shown = f'<pre tabindex="0">{escape(values)}</pre>' if values else f"<i>{escape(missing)}</i>"
+    words = f'<div class="words">{shown}<p>{escape(facts)}</p></div>'
+    groups = grouped(range(len(layout.nnz)), ROWS)
+    means = [(numbers(g), [sum(layout.nnz[r] for r in g) / len(g)]) for g in groups]
+    most = max(layout.nnz, default=0)
+    bars = Bars(means, _FILLS, most, "sparse", lambda i, _: f"{means[i][1][0]:,.0f}")
+    picture = f"<div>{bars.draw('Stored elements of each engine', facts)}</div>"
+    rows = (
+        (str(r), what, f"{count:,}")
+        for r, what, count in zip(range(ROWS), layout.holdings, layout.nnz, strict=False)
+    )
+    table = table_html(("engine", "holds", "stored"), rows, (1,), "engines")
+    more = f"<p>{escape(' '.join(together(len(layout.nnz), len(groups), 'mean')))}</p>"
+    head = f"engines: {_heading(layout, layout.nnz.index(most) if most else 0)[0]}"
+    return fitting([flow(words, picture) + folded(head, table, more)])
 
 
 def plot_sparse(layout: Shares, ax: Any = None) -> Any:

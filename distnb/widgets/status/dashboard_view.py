@@ -11,7 +11,9 @@ from html import escape
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from distnb.client.reports.memory_report import roots
 from distnb.client.reports.referrers import Referred
+from distnb.geometry.views import Placed
 from distnb.measure.events import CLASSES, COMPUTE
 from distnb.measure.quantities import counted, duration, percent, size_text
 from distnb.measure.snapshot import Engine, Live, Sample
@@ -22,6 +24,7 @@ from distnb.widgets.drawing.text import (
     ROWS,
     aligned,
     grouped,
+    layout_in_words,
     numbers,
     shorten,
     who,
@@ -246,13 +249,14 @@ _ARRAY = ("array", "shape", "layout", "bytes", "made by", "held by")
 
 def array_entries(x: Referred) -> tuple[str, ...]:
     """Return what the list says of an array."""
-    kept = shorten(", ".join(x.referrers), 60)
+    kept = shorten(", ".join(roots(x.referrers)), 60)
     if not x.names and not x.referrers:
         kept = "another object, or a call that runs"
     shape = f"{shorten(str(x.shape), 40)} {x.dtype}"
     label = shorten(x.label, 40) + (" (content lost)" if x.lost else "")
     size = size_text(x.nbytes)
-    return label, shape, shorten(x.layout, 40), size, shorten(x.line, 60), kept
+    layout = shorten(layout_in_words(Placed.whole(x.shape, x.layout)), 80)
+    return label, shape, layout, size, shorten(x.line, 120), kept
 
 
 def _array_rows(arrays: Sequence[Referred], most: int) -> list[tuple[str, ...]]:

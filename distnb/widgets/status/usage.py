@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 from zlib import crc32
 
+from distnb.geometry.views import Placed
 from distnb.measure.quantities import size_text
 from distnb.widgets.drawing.bars import Bars, Fill, stacked
 from distnb.widgets.drawing.page import fitting, scrolled, table_html
@@ -15,6 +16,7 @@ from distnb.widgets.drawing.text import (
     ROWS,
     aligned,
     grouped,
+    layout_in_words,
     numbers,
     shorten,
 )
@@ -110,11 +112,11 @@ class MemoryReport(Showing):
                 shorten(", ".join((*h.names, *views)) or "(no name)", 30),
                 shorten("x".join(map(str, h.shape)) or "()", 20),
                 shorten(h.dtype, 12),
-                shorten(h.layout, 40),
+                shorten(layout_in_words(Placed.whole(h.shape, h.layout)), 80),
                 size_text(h.total or sum(h.disk)),
                 _DISK if h.disk else size_text(max(h.bytes, default=0)),
                 shorten(", ".join(h.referrers) or ("" if h.named else "not found"), 30),
-                shorten(h.line, 44),
+                shorten(h.line, 120),
             )
         if rest := held[most:]:
             total = size_text(sum(h.total or sum(h.disk) for h in rest))

@@ -326,7 +326,7 @@ const STACKED = [COMPUTE, TRANSFER, OVERHEAD, WAITING];
 const LEFT = 72;
 const LANE = 24;
 const AXIS = 18;
-const PITCH = 40;
+const PITCH = 42;
 const FREE = 5;
 /** Bars beside the rows, where the view is so wide. */
 const BARS = 150;
