@@ -75,10 +75,10 @@ def cases(n: int, sync: bool) -> Iterator[Case]:
         file.create_dataset("x", data=rounded, **options)
     yield "HDF5, gzip, read", lambda: _h5("n.h5"), lambda: dnb.open("n.h5")[...]
     write_h5 = synced(lambda: _to_h5("m.h5", x), "m.h5", sync)
-    yield "HDF5, save", write_h5, lambda: dnb.save("d.h5", ours)
+    yield "HDF5, save", write_h5, lambda: dnb.save("d.h5", ours, overwrite=True)
     zarr.save_array("n.zarr", rounded)
     write = lambda: zarr.create_array("m.zarr", data=rounded, overwrite=True)  # noqa: E731
-    yield "Zarr, write", write, lambda: dnb.save("d.zarr", ours_rounded)
+    yield "Zarr, write", write, lambda: dnb.save("d.zarr", ours_rounded, overwrite=True)
     yield "Zarr, read", lambda: zarr.open("m.zarr")[...], lambda: dnb.open("m.zarr")[...]
     pyarrow.parquet.write_table(table, "n.parquet", row_group_size=1 << 18)
     read = lambda: _arrays(pyarrow.parquet.read_table("n.parquet"))  # noqa: E731
