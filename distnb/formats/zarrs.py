@@ -123,7 +123,25 @@ class ZarrArray:
 
     def write(self, box: Box, data: np.ndarray) -> None:
         """Write a box."""
-        self._array[tuple([slice(r.start, r.stop) for r in box])] = data
+        try:
+            self._array[tuple([slice(r.start, r.stop) for r in box])] = data
+        except BaseException:
+            _settle()
+            raise
+
+
+def _settle() -> None:
+    """Wait for writes that the library still does: they would make anew what is removed."""
+    import asyncio
+
+    from zarr.core.sync import sync
+
+    async def others() -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        if tasks:
+            await asyncio.wait(tasks, timeout=10)
+
+    sync(others())
 
 
 def place(path: str, name: str | None, overwrite: bool) -> Place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -135,12 +136,17 @@ def _end(name: str, path: str) -> None:
 
 
 def _remove(path: str) -> None:
-    if Path(path).is_dir():
-        import shutil  # a while to import, and rare
-
-        shutil.rmtree(path)
-    else:
+    """Remove a file, or a folder, into which others may still be writing."""
+    if not Path(path).is_dir():
         os.unlink(path)
+        return
+    import shutil  # a while to import, and rare
+
+    for wait in (0, 0.01, 0.1, 1, 5):
+        time.sleep(wait)
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.lexists(path):
+            return
 
 
 def sync(path: str) -> None:
