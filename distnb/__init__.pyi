@@ -1985,6 +1985,7 @@ def save(
     allow_pickle: builtins.bool = False,
     *,
     name: str | None = None,
+    overwrite: builtins.bool = False,
     **options: object,
 ) -> None:
     """Write an array to a file: each engine writes its own part."""

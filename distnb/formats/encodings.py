@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from distnb.formats import archives
+from distnb.formats.stored import module
 
-__all__ = ["ENCODINGS", "lines", "market_text"]
+__all__ = ["ENCODINGS", "PACKED", "lines", "market_text", "packed"]
+
+#: Suffixes of files of text that are compressed.
+PACKED = (".gz", ".zst", ".bz2", ".xz", ".lzma")
 
 #: Rows that are made text at a time.
 _ROWS = 4096
@@ -21,8 +26,47 @@ _TRIPLETS = 1 << 18
 _SHOWN = re.compile(r"%[-+ #0-9.]*[sra]")
 
 
-def lines(data: np.ndarray, row: str, encoding: str) -> Iterator[bytes]:
+def _zstandard() -> Any:
+    import zstandard
+
+    return zstandard
+
+
+def _compressor(suffix: str) -> Any:
+    """Return what makes a member of a compressed file; members may stand one after the other."""
+    if suffix == ".gz":
+        return zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    if suffix == ".zst":
+        zstd = module(_zstandard, f"a file {suffix}", "zstandard", "zstd")
+        return zstd.ZstdCompressor().compressobj()
+    if suffix == ".bz2":
+        import bz2  # few need it
+
+        return bz2.BZ2Compressor()
+    import lzma  # few need it
+
+    return lzma.LZMACompressor()
+
+
+def packed(parts: Iterable[bytes], suffix: str) -> Iterator[bytes]:
+    """Yield bytes as files of a suffix have them: in a member of their own, if it is one of these.
+
+    >>> b"".join(packed([b"some ", b"bytes"], ".txt")), len(b"".join(packed([], ".gz")))
+    (b'some bytes', 20)
+    """
+    pump = _compressor(suffix) if suffix in PACKED else None
+    for part in parts:
+        yield part if pump is None else pump.compress(part)
+    if pump is not None:
+        yield pump.flush()
+
+
+def lines(data: np.ndarray, row: str, encoding: str, suffix: str = "") -> Iterator[bytes]:
     """Yield rows as lines: ``row`` is the format of one, of all columns, with its newline."""
+    yield from packed(_lines(data, row, encoding), suffix)
+
+
+def _lines(data: np.ndarray, row: str, encoding: str) -> Iterator[bytes]:
     rows = data.reshape(len(data), -1)
     plain = not _SHOWN.search(row)
     for low in range(0, len(rows), _ROWS):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,20 @@ from distnb.common.addresses import is_address, opened
 from distnb.common.errors import explain
 from distnb.formats import plain
 from distnb.formats.npy import check_dtype
-from distnb.formats.plain import PlainWriter
-from distnb.formats.stored import Box, Reader, Stored, Writer, check_same, module, stamp_of
+from distnb.formats.plain import PlainWriter, write_all
+from distnb.formats.stored import Box, Place, Reader, Stored, Writer, check_same, module, stamp_of
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["create", "create_netcdf", "describe", "reader", "writer"]
+__all__ = [
+    "create",
+    "create_netcdf",
+    "describe",
+    "place",
+    "place_netcdf",
+    "reader",
+    "writer",
+]
 
 
 def _load() -> Any:
@@ -40,6 +50,83 @@ def _opened(path: str, mode: str) -> Any:
         raise OSError(
             explain(f"file {path}", error, "a good HDF5 file", "check it, or make it again")
         ) from None
+
+
+class _Kept:
+    """A file for the library to write, which takes all that it is given.
+
+    Where a write failed, the library could not close the file, and ended the process when it freed
+    what belonged to it. So the first failure is kept until it has closed.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._at, self._end = 0, os.fstat(self._fd).st_size
+        self.error: OSError | None = None
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place."""
+        self._at = offset + (0, self._at, self._end)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """Read from the place on, as files can, by which the library knows them."""
+        found = bytearray(self._end - self._at if size < 0 else size)
+        return bytes(found[: self.readinto(found)])
+
+    def readinto(self, buffer: Any) -> int:
+        """Read from the place on."""
+        n = os.preadv(self._fd, [buffer], self._at)
+        self._at += n
+        return n
+
+    def write(self, data: Any) -> int:
+        """Write from the place on."""
+        self._tried(write_all, self._fd, data, self._at)
+        self._at += len(data)
+        self._end = max(self._end, self._at)
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the length."""
+        self._end = self._at if size is None else size
+        self._tried(os.ftruncate, self._fd, self._end)
+        return self._end
+
+    def flush(self) -> None:
+        """Do nothing: nothing is held back."""
+
+    def _tried(self, function: Callable[..., object], *args: object) -> None:
+        try:
+            if self.error is None:
+                function(*args)
+        except OSError as error:
+            self.error = error
+
+    def check(self) -> None:
+        """Raise what failed."""
+        if self.error is not None:
+            raise self.error
+
+    def close(self) -> None:
+        """Close the file, when the library has."""
+        os.close(self._fd)
+
+
+@contextmanager
+def _written(path: str, opened: Callable[..., Any]) -> Iterator[Any]:
+    """Yield an open file that is written, which the library opens; raise what failed."""
+    kept = _Kept(path)
+    try:
+        with opened(kept, "r+" if _has_some(path) else "w") as file:
+            yield file
+    finally:
+        kept.close()
+        kept.check()
 
 
 def describe(path: str, name: str | None) -> tuple[Stored, View]:
@@ -69,34 +156,43 @@ def _offset(dataset: Any) -> int | None:
 
 def _dataset(file: Any, path: str, name: str | None) -> Any:
     """Return a dataset by its name, or the only one; raise KeyError, which tells what there is."""
+    if name is not None and name in file and isinstance(file[name], _h5py().Dataset):
+        return file[name]
+    names = _datasets(file, name is not None)
+    if name is None and len(names) == 1:
+        return file[names[0]]
+    raise KeyError(explain(f"file {path}", f"name {name!r}", f"one of {names}", "give name="))
+
+
+def _datasets(file: Any, scales: bool) -> list[str]:
+    """Return names of datasets; ``scales``: those of NetCDF's coordinates, too."""
     h5py, names = _h5py(), list[str]()
 
     def note(key: str, found: Any) -> None:
-        if isinstance(found, h5py.Dataset) and not (name is None and found.is_scale):
-            names.append(key)  # of NetCDF's coordinates nobody thinks who names nothing
+        if isinstance(found, h5py.Dataset) and (scales or not found.is_scale):
+            names.append(key)
 
-    if name is None:
-        file.visititems(note)
-        if len(names) == 1:
-            return file[names[0]]
-    elif name in file and isinstance(file[name], h5py.Dataset):
-        return file[name]
-    else:
-        file.visititems(note)
-    raise KeyError(explain(f"file {path}", f"name {name!r}", f"one of {names}", "give name="))
+    file.visititems(note)
+    return names
 
 
 class _Datasets:
     """Reads and writes boxes by the library."""
 
-    def __init__(self, stored: Stored, mode: str) -> None:
-        self._file = _opened(stored.path, mode)
+    def __init__(self, stored: Stored, kept: _Kept | None = None) -> None:
+        self._kept = kept
+        self._file = _h5py().File(kept, "r+") if kept else _opened(stored.path, "r")
         self._path = stored.path
         self._data = self._file[stored.details[0]]
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        try:
+            self._file.close()
+        finally:
+            if self._kept is not None:
+                self._kept.close()
+                self._kept.check()
 
     def read(self, box: Box, out: np.ndarray) -> None:
         """Read a box."""
@@ -109,7 +205,9 @@ class _Datasets:
 
     def write(self, box: Box, data: np.ndarray) -> None:
         """Write a box."""
+        assert self._kept is not None
         self._data[_slices(box)] = data
+        self._kept.check()
 
 
 def _slices(box: Box) -> tuple[slice, ...]:
@@ -120,7 +218,7 @@ def reader(stored: Stored) -> Reader:
     """Open a dataset to read it."""
     check_same(stored.path, stored.stamp)
     if stored.details[1] is None or not stored.nbytes:
-        return _Datasets(stored, "r")
+        return _Datasets(stored)
     return plain.reader(stored._replace(details=(stored.details[1],)))
 
 
@@ -128,14 +226,61 @@ def writer(stored: Stored) -> Writer:
     """Open a dataset to write it."""
     check_same(stored.path, ())
     if stored.details[1] is None:
-        return _Datasets(stored, "r+")
+        return _Datasets(stored, _Kept(stored.path))
     return PlainWriter(stored._replace(details=(stored.details[1],)))
 
 
+def place(path: str, name: str | None, overwrite: bool) -> Place:
+    """Return where a dataset is to be: others in the file stay, and one of its name if it may."""
+    name = name or "data"
+    if not _has_some(path):
+        return Place(path, name, path)
+    h5py, parts = _h5py(), name.strip("/").split("/")
+    with _opened(path, "r") as file:
+        above = ["/".join(parts[:k]) for k in range(1, len(parts))]
+        wrong = [each for each in above if each in file and not _is_group(file[each])]
+        found = file.get(name, getclass=True) if name in file else None
+    if wrong:
+        told = explain(f"file {path}", f"dataset {wrong[0]!r}", "a group", "use another name=")
+        raise ValueError(told)
+    if found is not None and (not overwrite or found is not h5py.Dataset):
+        kind = "dataset" if found is h5py.Dataset else "group"
+        do = "use another name=" + ", or overwrite=True" * (kind == "dataset")
+        raise ValueError(explain(f"file {path}", f"{kind} {name!r}", "none of this name", do))
+    return Place(path, name, path, copied=True)
+
+
+def place_netcdf(path: str, name: str | None, overwrite: bool) -> Place:
+    """Return where a variable is to be: others in the file stay, so none of them goes."""
+    found = place(path, name, overwrite)
+    if not found.copied:
+        return found
+    with _opened(path, "r") as file:
+        if found.name not in file:
+            return found
+        names = _datasets(file, False)
+    if names != [str(found.name).strip("/")]:
+        got, expected = f"variables {names}", f"{found.name!r} alone, as none can be taken out"
+        raise ValueError(explain(f"file {path}", got, expected, "use another name= or file"))
+    return found._replace(copied=False)
+
+
+def _has_some(path: str) -> bool:
+    """Tell whether there is a file with anything in it."""
+    return os.path.isfile(path) and os.path.getsize(path) > 0
+
+
+def _is_group(found: Any) -> bool:
+    return isinstance(found, _h5py().Group)
+
+
 def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
-    """Make a file with a dataset that is to be filled; without chunks its elements have a place."""
-    h5py, name = _h5py(), name or "data"
-    with h5py.File(path, "w") as file:
+    """Make a dataset that is to be filled; without chunks its elements have a place in the file."""
+    h5py = _h5py()
+    assert name is not None
+    with _written(path, h5py.File) as file:
+        if name in file:
+            del file[name]
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         bare = not options and dtype.kind != "b" and 0 not in shape and shape
         if bare:
@@ -165,16 +310,22 @@ def create_netcdf(
     path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any
 ) -> Stored:
     """Make a file with a variable that is to be filled; ``dims`` names its axes."""
-    h5netcdf, name = module(_load_netcdf, "NetCDF", "h5netcdf", "netcdf"), name or "data"
+    h5netcdf = module(_load_netcdf, "NetCDF", "h5netcdf", "netcdf")
+    assert name is not None
     given = {"dims": [f"dim_{d}" for d in range(len(shape))], **options}
     dims = tuple(given.pop("dims"))
     if len(dims) != len(shape) or dtype.kind in "bc":
         got = f"dims {dims} for shape {shape} and dtype {dtype}"
         what = "a name for each axis, and real numbers"
         raise ValueError(explain("NetCDF", got, what, "pass dims=, and use .astype or .real"))
-    with h5netcdf.File(path, "w") as file:
+    with _written(path, h5netcdf.File) as file:
         for dim, n in dict(zip(dims, shape, strict=True)).items():
-            file.dimensions[dim] = n
+            there = file.dimensions[dim].size if dim in file.dimensions else None
+            if there not in (n, None):
+                got = f"dimension {dim!r} of length {there}"
+                raise ValueError(explain("NetCDF", got, f"{n}", "pass dims= of other names"))
+            if there is None:
+                file.dimensions[dim] = n
         made = file.create_variable(name, dims, dtype, **given)
         chunks = tuple(made.chunks or ())
     return Stored("hdf5", path, (), shape, dtype.str, chunks, (f"/{name.strip('/')}", None))

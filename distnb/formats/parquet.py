@@ -17,7 +17,7 @@ from distnb.formats.stored import Box, Stored, check_same, module, stamp_of
 from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 
-__all__ = ["Column", "Table", "describe", "write_part"]
+__all__ = ["Column", "Table", "check_folder", "describe", "write_part"]
 
 
 def _load() -> Any:
@@ -215,6 +215,13 @@ class Column:
                 ) from None
             self._last = (number, found)
         return self._last[1]
+
+
+def check_folder(path: str) -> None:
+    """Raise FileExistsError unless a folder is no other's than a table's, if there is one."""
+    if Path(path).is_dir() and not all(name.endswith(".parquet") for name in os.listdir(path)):
+        got, expected = "other files in it", "none, or those of a table"
+        raise FileExistsError(explain(f"folder {path}", got, expected, "name a new one"))
 
 
 def write_part(path: str, names: list[str], columns: list[np.ndarray], options: Any) -> None:

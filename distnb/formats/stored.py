@@ -16,6 +16,7 @@ from distnb.geometry.layout import Ints
 
 __all__ = [
     "Box",
+    "Place",
     "Reader",
     "Stored",
     "Writer",
@@ -49,6 +50,20 @@ class Stored(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+class Place(NamedTuple):
+    """Where a new array is to be.
+
+    ``path``: what is replaced by what is made ``beside`` another path, where the array is ``name``;
+    ``copied``: that begins as a copy. ``options``: of whoever makes it, from what is there.
+    """
+
+    path: str
+    name: str | None
+    beside: str
+    copied: bool = False
+    options: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
 
 
 def bytes_of(x: np.ndarray) -> Any:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from distnb.common.addresses import is_address, read_range
 from distnb.formats import archives, hdf5, npy, parquet, plain, tiff, zarrs
-from distnb.formats.stored import Reader, Stored, Writer
+from distnb.formats.stored import Place, Reader, Stored, Writer
 from distnb.geometry.views import View
 
 __all__ = ["FORMATS", "Format", "format_of", "reader_of", "writer_of"]
@@ -19,7 +19,9 @@ class Format(NamedTuple):
 
     ``suffixes``: of names that mean it. ``describe``: what is in a file, under a name in it, and
     the array that it is to be. ``by_turns``: a file has one writer at a time. ``create``: a file
-    for an array of a shape and dtype, under a name in it, with options. ``folder``: it is one.
+    for an array of a shape and dtype, under a name in it, with options; ``place``: where that is to
+    be, under a name, and whether it may take what is there; ``listed``: what is to know of it then.
+    ``folder``: it is one.
     """
 
     name: str
@@ -29,6 +31,8 @@ class Format(NamedTuple):
     writer: Callable[[Stored], Writer] | None
     by_turns: bool = False
     create: Callable[..., Stored] | None = None
+    place: Callable[[str, str | None, bool], Place] | None = None
+    listed: Callable[[str], None] | None = None
     folder: bool = False
 
 
@@ -46,6 +50,7 @@ FORMATS: dict[str, Format] = {
             hdf5.writer,
             by_turns=True,
             create=hdf5.create,
+            place=hdf5.place,
         ),
         Format(
             "netcdf",
@@ -54,6 +59,7 @@ FORMATS: dict[str, Format] = {
             hdf5.reader,
             hdf5.writer,
             create=hdf5.create_netcdf,
+            place=hdf5.place_netcdf,
         ),
         Format("tiff", (".tif", ".tiff"), tiff.describe, tiff.reader, None),
         Format(
@@ -63,6 +69,8 @@ FORMATS: dict[str, Format] = {
             zarrs.ZarrArray,
             zarrs.ZarrArray.to_write,
             create=zarrs.create,
+            place=zarrs.place,
+            listed=zarrs.list_again,
             folder=True,
         ),
         Format("parquet", (".parquet", ".pq"), parquet.describe, parquet.Column, None, folder=True),

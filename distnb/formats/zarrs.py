@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ import numpy as np
 from distnb.common.addresses import exists, is_address, member_of, queried
 from distnb.common.errors import explain
 from distnb.formats.npy import check_dtype
-from distnb.formats.stored import Box, Stored, check_same, module
+from distnb.formats.stored import Box, Place, Stored, check_same, module
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["ZarrArray", "create", "describe", "stored_of"]
+__all__ = ["ZarrArray", "create", "describe", "list_again", "place", "stored_of"]
 
 #: Elements of a chunk, where none are asked for.
 _CHUNK = 1 << 20
@@ -122,7 +123,76 @@ class ZarrArray:
 
     def write(self, box: Box, data: np.ndarray) -> None:
         """Write a box."""
-        self._array[tuple([slice(r.start, r.stop) for r in box])] = data
+        try:
+            self._array[tuple([slice(r.start, r.stop) for r in box])] = data
+        except BaseException:
+            _settle()
+            raise
+
+
+def _settle() -> None:
+    """Wait for writes that the library still does: they would make anew what is removed."""
+    import asyncio
+
+    from zarr.core.sync import sync
+
+    async def others() -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        if tasks:
+            await asyncio.wait(tasks, timeout=10)
+
+    sync(others())
+
+
+def place(path: str, name: str | None, overwrite: bool) -> Place:
+    """Return where an array is to be: a folder in that of a group, of which others stay."""
+    parts = [part for part in (name or "").split("/") if part]
+    at, version = path, {} if not is_zarr(path) else {"zarr_format": _version(path)}
+    while parts and is_zarr(at) and not _is_array(at) and os.path.lexists(f"{at}/{parts[0]}"):
+        at = f"{at}/{parts.pop(0)}"
+    if not is_zarr(at):
+        if os.path.lexists(at) and (Path(at).is_file() or os.listdir(at)):
+            told = explain(f"folder {at}", "other files", "none, or a Zarr array", "name a new one")
+            raise FileExistsError(told)
+        return Place(at, "/".join(parts) or None, path, options=version)
+    array = _is_array(at)
+    if parts and not array:
+        inner = "/".join(parts[1:]) or None
+        return Place(f"{at}/{parts[0]}", inner, path, options=version)
+    if parts or not overwrite:
+        errors = _zarr().errors
+        got = f"an array{' in place of a group' * bool(parts)}" if array else "a group"
+        do = "use another name=" + ", or overwrite=True" * (not parts)
+        kind = errors.ContainsArrayError if array else errors.ContainsGroupError
+        told = explain(f"folder {at}", got, "nothing of this name", do)
+        raise kind(told)
+    return Place(at, None, path, options=version if at != path else {})
+
+
+def _is_array(path: str) -> bool:
+    return isinstance(_node(path), _zarr().Array)
+
+
+def _version(path: str) -> int:
+    """Return the version of the format."""
+    return int(_node(path).metadata.zarr_format)
+
+
+def _node(path: str) -> Any:
+    try:
+        return _zarr().open(path, mode="r")
+    except Exception as error:  # zarr has many, one for each way to be none
+        raise ValueError(
+            explain(f"folder {path}", error, "a good Zarr array", "check it")
+        ) from None
+
+
+def list_again(path: str) -> None:
+    """Write the list of all that is in a group, if it has one."""
+    if not _is_array(path) and _node(path).metadata.consolidated_metadata is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it is no part of version 3
+            _zarr().consolidate_metadata(path)
 
 
 def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
@@ -130,7 +200,9 @@ def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: A
     given = {"chunks": _chunks(shape), **options}
     zarr = _zarr()
     if name:
-        made = zarr.create_group(path).create_array(name, shape=shape, dtype=dtype, **given)
+        version = given.pop("zarr_format", 3)
+        group = zarr.create_group(path, zarr_format=version)
+        made = group.create_array(name, shape=shape, dtype=dtype, **given)
     else:
         made = zarr.create_array(path, shape=shape, dtype=dtype, **given)
     return Stored("zarr", path, (), *_facts(made), (made.path,))

@@ -1,7 +1,9 @@
 """Files: written by distnb and read by NumPy, and the other way round, whatever the layout."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import zipfile
 
@@ -338,6 +340,22 @@ def test_savetxt_writes_what_numpy_writes(here, shape, dtype):
 def read(name):
     with open(name, "rb") as file:
         return file.read()
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_savetxt_compresses(here, session, suffix):
+    unpack = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(suffix)
+    if unpack is None:
+        unpack = pytest.importorskip("zstandard").open
+    x = fractions((40, 3))
+    for part, header in ((x, ""), (x, "a b"), (x[:0], ""), (x[:0], "a b")):
+        np.savetxt("n.txt", part, header=header, footer=header)
+        name = f"x.txt{suffix}"
+        dnb.savetxt(name, dnb.array(part, dist="block"), header=header, footer=header)
+        with unpack(name, "rb") as file:
+            assert file.read() == read("n.txt")
+    dnb.savetxt(name, dnb.array(x, dist="cyclic"))
+    same(dnb.loadtxt(name), x)
 
 
 @pytest.mark.cases(3)

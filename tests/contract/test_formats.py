@@ -37,7 +37,7 @@ def test_hdf5_both_ways(here, shape, options):
             for view in (VIEWS["all"], VIEWS["every other"]):
                 if options and view(x).shape != shape:
                     continue
-                dnb.save("x.h5", view(ours), name="group/x", **options)
+                dnb.save("x.h5", view(ours), name="group/x", overwrite=True, **options)
                 with h5py.File("x.h5") as file:
                     assert list(file["group"]) == ["x"]
                     same(file["group/x"][()], view(x))
@@ -62,10 +62,11 @@ def test_zarr_both_ways(here, shape):
         for dist in layouts_of(shape)[:many]:
             ours = dnb.array(x, dist=dist)
             for options in ({}, {"chunks": few}, {"name": "x", "chunks": few}):
-                dnb.save("x.zarr", ours, **options)
-                found = zarr.open("x.zarr", mode="r")
+                name = f"x{len(options)}.zarr"
+                dnb.save(name, ours, overwrite=True, **options)
+                found = zarr.open(name, mode="r")
                 same(np.asarray((found["x"] if "name" in options else found)[...]), x)
-                same(dnb.open("x.zarr").read(dist=dist), x)
+                same(dnb.open(name).read(dist=dist), x)
         for version in (2, 3):
             zarr.create_array(
                 f"n{version}.zarr", data=x, chunks=few, zarr_format=version, overwrite=True
@@ -95,10 +96,10 @@ def test_zarr_that_is_another_array_meanwhile(here, session):
     dnb.save("x.zarr", x, chunks=(8, 6))
     opened = dnb.open("x.zarr")
     for other in (x[:39], x.astype("f4")):
-        dnb.save("x.zarr", other, chunks=(8, 6))
+        dnb.save("x.zarr", other, chunks=(8, 6), overwrite=True)
         with pytest.raises(OSError, match="as when it was opened; open it again"):
             opened.read(dist="block")
-    dnb.save("x.zarr", x + 1, chunks=(8, 6))
+    dnb.save("x.zarr", x + 1, chunks=(8, 6), overwrite=True)
     same(opened.read(dist="block"), numbers((40, 6)) + 1)  # as they are when they are read
 
 
@@ -107,7 +108,8 @@ def test_netcdf_both_ways(here, session, options):
     h5netcdf = pytest.importorskip("h5netcdf")
     x = fractions((13, 6))
     for dist in (None, "cyclic", ("*", "block")):
-        dnb.save("x.nc", dnb.array(x, dist=dist), name="t", dims=("y", "x"), **options)
+        given = {"dims": ("y", "x"), "overwrite": True, **options}
+        dnb.save("x.nc", dnb.array(x, dist=dist), name="t", **given)
         with h5netcdf.File("x.nc") as file:
             assert file["t"].dimensions == ("y", "x")
             same(file["t"][...], x)
@@ -121,9 +123,9 @@ def test_netcdf_both_ways(here, session, options):
     same(dnb.open("n.nc", "x"), np.arange(6, dtype="i4"))
     for wrong in ({"dims": ("y",)}, {"dims": ("y", "x", "z")}):
         with pytest.raises(ValueError, match="dims=.*1|a name for each axis"):
-            dnb.save("x.nc", dnb.array(x), **wrong)
+            dnb.save("y.nc", dnb.array(x), **wrong)
     with pytest.raises(ValueError, match="real numbers"):
-        dnb.save("x.nc", dnb.array(x) > 0)
+        dnb.save("y.nc", dnb.array(x) > 0)
     same(dnb.open("x.nc", "t"), x)
 
 
@@ -247,6 +249,63 @@ def test_folders_of_others_are_not_replaced(here, session):
     with pytest.raises(FileExistsError, match="other files"):
         dnb.save("x.zarr", dnb.arange(5))
     assert os.listdir("x.zarr") == ["mine"]
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.nc", "x.zarr"])
+def test_what_nobody_named_stays(here, session, name):
+    pytest.importorskip({"x.h5": "h5py", "x.nc": "h5netcdf", "x.zarr": "zarr"}[name])
+    x, y = numbers(40), numbers(40, "i4")
+    dnb.save(name, dnb.array(x, dist="block"), name="a")
+    dnb.save(name, dnb.array(y, dist="block"), name="g/b")
+    dnb.save(name, dnb.array(y), name="g/h/c")
+    with pytest.raises(ValueError, match=rf"{name}.*'?a'?.*overwrite=True|{name}/a.*overwrite"):
+        dnb.save(name, dnb.array(y), name="a")
+    with pytest.raises(ValueError, match=r"'?a'?.*another name"):
+        dnb.save(name, dnb.array(y), name="a/b")
+    with pytest.raises(ValueError, match=r"group"):
+        dnb.save(name, dnb.array(y), name="g")
+    if name == "x.zarr":
+        with pytest.raises(ValueError, match=r"x.zarr: got a group.*overwrite=True"):
+            dnb.save(name, dnb.array(y))
+    same(dnb.open(name, "a").read(), x)
+    if name != "x.nc":
+        dnb.save(name, dnb.array(y, dist="block"), name="a", overwrite=True)
+        same(dnb.open(name, "a").read(), y)
+    else:
+        with pytest.raises(ValueError, match="none can be taken out"):
+            dnb.save(name, dnb.array(y), name="a", overwrite=True)
+        with pytest.raises(ValueError, match=r"dimension 'dim_0' of length 40.*dims="):
+            dnb.save(name, dnb.array(y)[:3], name="d")
+    same(dnb.open(name, "g/b").read(), y)
+    same(dnb.open(name, "g/h/c").read(), y)
+    assert os.listdir(".") == [name]
+
+
+def test_a_group_that_lists_its_arrays_lists_new_ones(here, session):
+    zarr = pytest.importorskip("zarr")
+    for version in (2, 3):
+        name, x = f"{version}.zarr", dnb.arange(9, dist="block")
+        zarr.create_group(name, zarr_format=version).create_array("a", data=np.ones(3))
+        zarr.consolidate_metadata(name)
+        dnb.save(name, x, name="b")
+        same(dnb.open(name, "b").read(), np.arange(9))
+        same(dnb.open(name, "a").read(), np.ones(3))
+        assert zarr.open(name)["b"].metadata.zarr_format == version
+
+
+def test_tables_replace_tables_alone(here, session):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("zarr")
+    dnb.save("x.zarr", dnb.arange(5))
+    with pytest.raises(FileExistsError, match="other files"):
+        dnb.to_parquet("x.zarr", {"x": dnb.arange(5)})
+    same(dnb.open("x.zarr").read(), np.arange(5))
+    for n in (5, 3):
+        dnb.to_parquet("t", {"x": dnb.arange(n)})
+    same(dnb.open("t", "x").read(), np.arange(3))
+    write_text("y.zarr", "mine")
+    with pytest.raises(FileExistsError, match="y.zarr"):
+        dnb.save("y.zarr", dnb.arange(5), overwrite=True)
 
 
 @pytest.mark.parametrize("name", ["x.h5", "x.zarr", "x.parquet", "x.tif"])

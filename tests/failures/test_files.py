@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from functools import partial
 
 import numpy as np
 import pytest
@@ -57,14 +58,51 @@ def tiny(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("save", [dnb.save, dnb.savez_compressed, dnb.savez])
-def test_a_full_disk_leaves_the_old_file(three, tiny, save):
-    np.save(tiny / "x.npy", np.arange(3.0))
-    x = dnb.random.default_rng(1).random(200_000, dist="block")
+def _to_parquet(name, x):
+    dnb.to_parquet(name, {"x": x})
+
+
+#: What is written, and how: a file in each format, and what the library needs.
+FULL = {
+    "npy": ("x.npy", dnb.save, "numpy"),
+    "npz": ("x.npz", dnb.savez, "numpy"),
+    "deflated": ("x.npz", dnb.savez_compressed, "numpy"),
+    "text": ("x.txt", dnb.savetxt, "numpy"),
+    "text, packed": ("x.txt.gz", dnb.savetxt, "numpy"),
+    "hdf5": ("x.h5", partial(dnb.save, overwrite=True), "h5py"),
+    "hdf5, chunks": (
+        "x.h5",
+        partial(dnb.save, overwrite=True, chunks=(500,), compression="gzip"),
+        "h5py",
+    ),
+    "netcdf": ("x.nc", partial(dnb.save, overwrite=True), "h5netcdf"),
+    "zarr": ("x.zarr", partial(dnb.save, overwrite=True, chunks=(1000,)), "zarr"),
+    "zarr, shards": (
+        "x.zarr",
+        partial(dnb.save, overwrite=True, chunks=(500,), shards=(5000,)),
+        "zarr",
+    ),
+    "parquet": ("x.parquet", _to_parquet, "pyarrow"),
+}
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_a_full_disk_leaves_the_old_file(three, tiny, kind):
+    name, save, needs = FULL[kind]
+    pytest.importorskip(needs)
+    save(tiny / name, dnb.arange(600.0, session=three))
+    before = _bytes_in(tiny)
+    x = dnb.random.default_rng(1, session=three).random(200_000, dist="block")
     with pytest.raises(OSError, match="No space left on device.*make room"):
-        save(tiny / "x.npy", x)
-    assert os.listdir(tiny) == ["x.npy"]
-    np.testing.assert_array_equal(np.load(tiny / "x.npy"), np.arange(3.0))
+        save(tiny / name, x)
+    assert _bytes_in(tiny) == before
+    save(tiny / name, x[:1000])
+    assert _bytes_in(tiny) != before
+
+
+def _bytes_in(folder):
+    """Return all files in a folder."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def test_an_interrupt_leaves_the_old_file(three, tmp_path):

@@ -303,13 +303,15 @@ def save(
     allow_pickle: bool = False,
     *,
     name: str | None = None,
+    overwrite: bool = False,
     **options: object,
 ) -> None:
     """Write an array to a file: each engine writes its own part.
 
     In NumPy's format, as ``numpy.save``, or in that which the name ends in: ``.h5``, ``.hdf5``,
     ``.nc``, ``.zarr`` (``numpy.save`` appends ``.npy`` to any of them). The file appears whole, or
-    not at all: what was there stays if anything goes wrong.
+    not at all: what was there stays if anything goes wrong. Into HDF5, NetCDF and groups of Zarr
+    that are there the array is put beside the others; one file is copied for that.
 
     Parameters
     ----------
@@ -321,9 +323,17 @@ def save(
         As in ``numpy.save``, for arrays of NumPy.
     name : str, optional
         Of a dataset of HDF5 or NetCDF, by default "data", or of an array in a group of Zarr.
+    overwrite : bool
+        Whether an array of this name in HDF5, NetCDF or Zarr, or a whole group of Zarr, is
+        replaced. A file ``.npy`` always is.
     **options
         Of h5py's, h5netcdf's or zarr's function that makes it, as ``chunks=`` and
         ``compression=``; and ``dims=`` of NetCDF, the names of the axes.
+
+    Raises
+    ------
+    ValueError
+        If there is such an array: that of h5py's and zarr's functions.
 
     Examples
     --------
@@ -336,7 +346,7 @@ def save(
     path = path_of(file)
     suffix = "" if path is None else os.path.splitext(path)[1].lower()
     row = next((f for f in FORMATS.values() if f.create and suffix in f.suffixes), None)
-    if path is None or row is None or row.create is None:
+    if path is None or row is None or row.create is None or row.place is None:
         if name is not None or options:
             raise TypeError(
                 explain("save()", f"{file} with options", "none for .npy", "end in .h5 or .zarr")
@@ -344,8 +354,12 @@ def save(
         save_npy(file, arr, allow_pickle)
         return
     x = asarray(arr)
-    with replacing(path, x.session, row.folder) as made:
-        write(x, once(x.session, row.create, made, name, x.shape, x.dtype, options))
+    place = once(x.session, row.place, path, name, overwrite)
+    given = place.options | options
+    with replacing(place.path, x.session, row.folder, place.beside, place.copied) as made:
+        write(x, once(x.session, row.create, made, place.name, x.shape, x.dtype, given))
+    if row.listed is not None and place.path != path:
+        once(x.session, row.listed, path)
 
 
 def _write_head(name: str, head: bytes, length: int) -> None:

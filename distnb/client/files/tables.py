@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.files.reading import read_view
+from distnb.client.files.reading import once, read_view
 from distnb.client.files.text import parsed
 from distnb.client.files.writing import replacing, told
 from distnb.client.handle.arguments import Dist, Grid
@@ -20,7 +20,7 @@ from distnb.client.session.session import Session
 from distnb.common.addresses import local_path
 from distnb.common.errors import explain
 from distnb.formats.lines import Quotes, first_lines
-from distnb.formats.parquet import Table
+from distnb.formats.parquet import Table, check_folder
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import kinds_of, quotes_of, table_of
 from distnb.geometry.layout import make_layout
@@ -280,6 +280,7 @@ def to_parquet(
     session = next(iter(found.values())).session
     layout = make_layout(next(iter(shapes)), session.size, "block")
     there = [in_layout(as_dist(x, session), layout) for x in found.values()]
+    once(session, check_folder, local_path(path))
     with replacing(local_path(path), session, folder=True) as folder:
         done = told(session, 2)
         ins, args = tuple([x.operand for x in there]), (folder, tuple(found), options)

@@ -23,6 +23,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
+from distnb.formats.encodings import packed
 from distnb.formats.lines import Given, first_lines
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import share
@@ -323,8 +324,9 @@ def savetxt(
 ) -> None:
     """Write an array as text: each engine makes the lines of its rows.
 
-    The file appears whole, or not at all. To an open or a compressed file the notebook writes,
-    within the gather budget.
+    The file appears whole, or not at all. It is compressed if its name ends in ``.gz``, ``.bz2``,
+    ``.xz`` or ``.zst``, by each engine its own rows. To an open file the notebook writes, within
+    the gather budget.
 
     Parameters
     ----------
@@ -356,18 +358,17 @@ def savetxt(
     """
     path = path_of(fname)
     text = (delimiter, newline, header, footer, comments, encoding)
-    packed = path is not None and path.endswith((".gz", *_PACKED))
-    if not isinstance(X, Array) or path is None or is_stream(path) or packed:
+    if not isinstance(X, Array) or path is None or is_stream(path):
         plain: Any = X.__array__() if isinstance(X, Array) else X
         np.savetxt(fname, plain, fmt, *text)
         return
     begin, row, end = _format(X, fmt, text)
-    code = encoding or "latin1"
+    code, suffix = encoding or "latin1", os.path.splitext(path)[1]
+    first, last = (b"".join(packed([words.encode(code)], suffix)) for words in (begin, end))
     with replacing(path, X.session) as name:
-        once(X.session, put, name, 0, begin.encode(code))
-        at = len(begin.encode(code))
-        at += sum([n for n, _, _ in append(X, name, at, "text", (row, code))])
-        once(X.session, put, name, at, end.encode(code))
+        once(X.session, put, name, 0, first)
+        done = append(X, name, len(first), "text", (row, code, suffix))
+        once(X.session, put, name, len(first) + sum([n for n, _, _ in done]), last)
 
 
 def _format(x: Array, fmt: str | Sequence[str], text: tuple[Any, ...]) -> tuple[str, str, str]:

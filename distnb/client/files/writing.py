@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,6 @@ from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import run_bytes, write_all
 from distnb.formats.stored import Stored, bytes_of, sub
 from distnb.formats.table import writer_of
-from distnb.formats.zarrs import is_zarr
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Ints, Layout, make_layout
 from distnb.wire.protocol import Collective
@@ -51,12 +51,15 @@ def is_stream(path: str) -> bool:
 
 
 @contextmanager
-def replacing(path: str, session: Session, folder: bool = False) -> Iterator[str]:
+def replacing(
+    path: str, session: Session, folder: bool = False, beside: str = "", copied: bool = False
+) -> Iterator[str]:
     """Yield the name of an empty file that is renamed to ``path`` if all goes well; or of a folder.
 
     If not, it goes, and what was at ``path`` stays. Its bytes are on the disk before it is renamed.
+    It is ``beside`` the path, or another; if ``copied``, it has what the old file has.
     """
-    name = once(session, _begin, path, folder)
+    name = once(session, _begin, path, folder, beside or path, copied)
     done = False
     try:
         yield name
@@ -78,18 +81,13 @@ def replacing(path: str, session: Session, folder: bool = False) -> Iterator[str
                 _remove(name)
 
 
-def _begin(path: str, folder: bool) -> str:
+def _begin(path: str, folder: bool, beside: str, copied: bool) -> str:
     """Make the file beside the one that it is to replace, with the same permissions."""
-    real = os.path.realpath(path)
-    if folder and Path(real).is_dir() and not _of_table(real):
-        raise FileExistsError(
-            explain(f"folder {path}", "other files in it", "none, or a table", "name a new one")
-        )
+    real, (above, last) = os.path.realpath(path), os.path.split(os.path.realpath(beside))
     if Path(real).is_dir() and not folder:
         raise IsADirectoryError(
             explain(f"file {path}", "a folder", "a name for a file", "name one in it")
         )
-    above, last = os.path.split(real)
     name = os.path.join(above, f".{last[:200]}.{os.urandom(4).hex()}.part")
     if folder:
         os.mkdir(name)
@@ -100,7 +98,19 @@ def _begin(path: str, folder: bool) -> str:
             os.fchmod(fd, stat.S_IMODE(os.stat(real).st_mode))
     finally:
         os.close(fd)
+    if copied:
+        _copy(real, name)
     return name
+
+
+def _copy(path: str, name: str) -> None:
+    import shutil  # a while to import, and rare
+
+    try:
+        shutil.copyfile(path, name)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 def _end(name: str, path: str) -> None:
@@ -126,17 +136,17 @@ def _end(name: str, path: str) -> None:
 
 
 def _remove(path: str) -> None:
-    if Path(path).is_dir():
-        import shutil  # a while to import, and rare
-
-        shutil.rmtree(path)
-    else:
+    """Remove a file, or a folder, into which others may still be writing."""
+    if not Path(path).is_dir():
         os.unlink(path)
+        return
+    import shutil  # a while to import, and rare
 
-
-def _of_table(folder: str) -> bool:
-    """Tell whether a folder is what distnb writes: nobody else's files go with it."""
-    return is_zarr(folder) or all(name.endswith(".parquet") for name in os.listdir(folder))
+    for wait in (0, 0.01, 0.1, 1, 5):
+        time.sleep(wait)
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.lexists(path):
+            return
 
 
 def sync(path: str) -> None:
