@@ -288,8 +288,9 @@ def make_layout(shape: Ints, size: int, dist: object = None, grid: object = None
         Shape of the array.
     size : int
         Number of engines.
-    dist : None, str, tuple or Layout
-        None for :func:`default_layout`; ``'replicated'``; ``('engine', r)`` for all on engine r;
+    dist : None, bool, str, tuple or Layout
+        None or True for :func:`default_layout`; ``'replicated'``, or False;
+        ``('engine', r)`` for all on engine r;
         one word for the first axis (``'block'``), or a tuple with a word for each axis:
         ``'*'``, ``'block'``, ``'cyclic'``, ``('cyclic', k)``, ``('irregular', cuts)``, or
         ``('block', length, start, step)``: as a slice of a longer axis in blocks lies.
@@ -304,6 +305,8 @@ def make_layout(shape: Ints, size: int, dist: object = None, grid: object = None
     if isinstance(dist, Layout):
         _check_given(dist, shape, size)
         return dist
+    if isinstance(dist, bool):
+        dist = None if dist else "replicated"
     if dist is None and grid is None:
         return default_layout(shape, size)
     wanted = _grid(grid)

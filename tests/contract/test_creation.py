@@ -466,3 +466,46 @@ def test_wrong_random_arguments():
     ):
         with pytest.raises(error):
             call()
+
+
+#: What makes arrays, and takes a layout: each alone says whether they are spread.
+MAKES = {
+    "zeros": lambda d: dnb.zeros((4, 3), dist=d),
+    "more than the cutoff": lambda d: dnb.ones(200_000, dist=d),
+    "array": lambda d: dnb.array([1, 2.0, 4, 5], dist=d),
+    "arange": lambda d: dnb.arange(12, dist=d),
+    "zeros_like": lambda d: dnb.zeros_like(dnb.ones(5, dist="block"), dist=d),
+    "indices": lambda d: dnb.indices((4, 5), dist=d),
+    "random": lambda d: dnb.random.default_rng(1).random(12, dist=d),
+    "poisson": lambda d: dnb.random.default_rng(1).poisson(3, 12, dist=d),
+    "permutation": lambda d: dnb.random.default_rng(1).permutation(12, dist=d),
+    "rand": lambda d: dnb.random.rand(5, dist=d),
+}
+
+
+@pytest.mark.parametrize("name", MAKES)
+def test_layouts_that_only_say_whether_arrays_are_spread(session, name):
+    here, there = MAKES[name](False), MAKES[name](True)
+    assert here.at_home
+    assert there.layout.placed.layout.split == session.size
+    same(here, there.to_numpy())
+
+
+def test_what_cannot_be_in_the_notebook_is_replicated(session):
+    x = dnb.arange(12.0, dist="block")
+    for found in (x.redistribute(False), dnb.array(x, dist=False)):
+        assert found.layout == dnb.zeros(12, dist="replicated").layout
+    drawn = dnb.random.default_rng(1).normal(x, 1.0, dist=False)
+    assert drawn.layout == dnb.zeros(12, dist="replicated").layout
+    assert x.redistribute(True).layout == x.layout
+
+
+def test_files_and_sparse_arrays_are_spread_or_not(session, tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.arange(12.0))
+    same(dnb.load(path, dist=True), np.arange(12.0))
+    assert dnb.load(path, dist=False).at_home
+    pytest.importorskip("scipy.sparse")
+    for dist, word in ((True, "block"), (False, "replicated")):
+        found = dnb.sparse.eye_array(12, format="csr").redistribute(dist)
+        assert str(found.layout) == str(found.redistribute(word).layout)

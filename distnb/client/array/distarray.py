@@ -568,7 +568,7 @@ class DistArray(Array):
 
         Parameters
         ----------
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional

@@ -56,7 +56,7 @@ def _reader(numpys: Callable[..., Any], example: str, shown: str) -> Callable[..
     ----------
     *args, **options
         As in ``numpy.{name}``.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -114,7 +114,7 @@ def fromfile(
         What is between the elements of a text; without it the file is binary.
     offset : int
         Bytes before the first element.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -222,7 +222,7 @@ def load(
         Changes nothing: :func:`distnb.open` reads what is asked for.
     allow_pickle : bool
         Changes nothing.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional

@@ -73,7 +73,7 @@ class Opened(NDArrayOperatorsMixin, Readable):
 
         Parameters
         ----------
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; by default it is cut where chunks end.
         grid : int or tuple of int, optional

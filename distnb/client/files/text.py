@@ -180,7 +180,7 @@ def loadtxt(
         What is around fields.
     like : optional
         Changes nothing.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -275,7 +275,7 @@ def genfromtxt(
         The least number of axes.
     encoding : str, optional
         Of the text.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional

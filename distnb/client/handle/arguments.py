@@ -47,7 +47,7 @@ Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 #: Lengths of axes; of one axis, a number.
 Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 #: What is asked for with ``dist=``: words as in :func:`distnb.array`, or where something lies.
-Dist: TypeAlias = str | Sequence[object] | Layout | Placeable | None
+Dist: TypeAlias = bool | str | Sequence[object] | Layout | Placeable | None
 #: What is asked for with ``grid=``: how many engines along each split axis.
 Grid: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 #: In which order elements are read: ``'C'``, ``'F'``, ``'A'`` or ``'K'``, in capitals or not.

@@ -142,7 +142,7 @@ def tri(
         Which diagonal; above the main one if positive.
     dtype : dtype
         Element type.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional

@@ -86,7 +86,7 @@ def asanyarray(
         Of the result; by default as in NumPy.
     order : {'C', 'F', 'A', 'K'}, optional
         As in NumPy. Elements lie as the layout says, whatever the order.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional

@@ -68,11 +68,12 @@ def array(
         The elements.
     dtype : dtype, optional
         Bool, integer, float or complex; by default that of the data.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         The layout. None: blocks along the first axis that is at least as long as there are engines.
         ``'replicated'``; ``('engine', r)``: all on one; one word for the first axis or a tuple with
         a word for each: ``'*'`` whole, ``'block'``, ``'cyclic'``, ``('cyclic', k)`` block-cyclic,
-        ``('irregular', cuts)``; or another array or its ``layout``.
+        ``('irregular', cuts)``; or another array or its ``layout``. True: spread as for None, however
+        small it is; False: not spread, in the notebook however large it is.
     grid : int or tuple of int, optional
         Engines along each split axis.
     copy : bool or None
@@ -251,7 +252,7 @@ def asarray(
         Of the result; by default as in NumPy.
     order : {'C', 'F', 'A', 'K'}, optional
         As in NumPy. Elements lie as the layout says, whatever the order.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -340,7 +341,7 @@ def empty(
         Of the result; by default as in NumPy.
     order : {'C', 'F'}, optional
         As in NumPy. Elements lie as the layout says, whatever the order.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -393,7 +394,7 @@ def zeros(
         Of the result; by default as in NumPy.
     order : {'C', 'F'}, optional
         As in NumPy. Elements lie as the layout says, whatever the order.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -448,7 +449,7 @@ def ones(
         Of the result; by default as in NumPy.
     order : {'C', 'F'}, optional
         As in NumPy. Elements lie as the layout says, whatever the order.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -506,7 +507,7 @@ def full(
         Of the result; by default that of the value.
     order : {'C', 'F'}, optional
         As in NumPy. Elements lie as the layout says, whatever the order.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -608,7 +609,7 @@ def empty_like(
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
         Lengths of the axes; by default those of ``prototype``.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     device : str, optional
@@ -660,7 +661,7 @@ def zeros_like(
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
         Lengths of the axes; by default those of ``prototype``.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     device : str, optional
@@ -712,7 +713,7 @@ def ones_like(
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
         Lengths of the axes; by default those of ``prototype``.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     device : str, optional
@@ -767,7 +768,7 @@ def full_like(
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
         Lengths of the axes; by default those of ``prototype``.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     device : str, optional

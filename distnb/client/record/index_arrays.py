@@ -70,7 +70,7 @@ def indices(
         Of the indices.
     sparse : bool
         Whether to return arrays that broadcast to the whole ones.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -108,8 +108,9 @@ def indices(
         )
     at, kind = need(session), numeric(float if dtype is None else dtype)
     whole = (len(shape), *shape)
-    layout = layout_of_new(whole, kind, at, None)
-    if not layout.here or dist is not None or grid is not None:
+    spread = dist is not False
+    layout = layout_of_new(whole, kind, at, None if spread else dist)
+    if not layout.here or (dist is not None and spread) or grid is not None:
         each = layout_of_new(shape, kind, at, dist, grid)
         each = default_layout(shape, at.size) if each.here else each
         layout = Layout(each.grid, (Whole(), *each.axes), (-1, *each.dims))
@@ -145,7 +146,7 @@ def fromfunction(
         Lengths of the axes.
     dtype : dtype
         Of the indices.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -213,7 +214,7 @@ def eye(
         Of the result.
     order : {'C', 'F'}, optional
         As in NumPy. Elements lie as the layout says, whatever the order.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional

@@ -11,7 +11,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.host_arrays import home
 from distnb.client.session.session import Session
 from distnb.common.errors import LayoutError, explain
-from distnb.geometry.layout import Ints, Layout, make_layout
+from distnb.geometry.layout import Ints, Layout, in_notebook, make_layout
 from distnb.geometry.views import Placed, follow
 
 __all__ = ["Placement", "layout_for", "layout_of_new", "stay"]
@@ -165,8 +165,13 @@ def _layout(shape: Ints, size: int, dist: Dist, grid: Grid) -> Layout:
 def layout_of_new(
     shape: Ints, dtype: np.dtype, session: Session, dist: Dist, grid: Grid = None
 ) -> Layout:
-    """Return the layout of a new array: what was asked for, or where it is at home."""
+    """Return the layout of a new array: what was asked for, or where it is at home.
+
+    What is not to be spread (False) is the notebook's, however large it is.
+    """
     wanted = _asked(shape, session.size, dist)
+    if wanted is False and grid is None:
+        return in_notebook(len(shape))
     if wanted is None and grid is None:
         return home(shape, dtype, session.size)
     return make_layout(shape, session.size, wanted, grid)

@@ -88,7 +88,7 @@ def arange(
         The distance of neighbours; by default 1.
     dtype : dtype, optional
         Of the result; by default as in NumPy.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional
@@ -195,7 +195,7 @@ def linspace(
         Of the result; by default as in NumPy.
     axis : int
         Where the axis of the numbers is, if limits have axes.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     grid : int or tuple of int, optional

@@ -551,7 +551,7 @@ def fftfreq(
         Element type; by default float64.
     device : {'cpu'}, optional
         There is no other.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     session : Session, optional
@@ -600,7 +600,7 @@ def rfftfreq(
         Element type; by default float64.
     device : {'cpu'}, optional
         There is no other.
-    dist : str, tuple, DistArray or layout, optional
+    dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     session : Session, optional

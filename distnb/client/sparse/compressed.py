@@ -142,7 +142,7 @@ class Compressed(Reductions):
 
         Parameters
         ----------
-        dist : None, 'block', 'nnz', ('irregular', cuts) or 'replicated'
+        dist : None, bool, 'block', 'nnz', ('irregular', cuts) or 'replicated'
             How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
             elements, or at these places; or not at all: each engine has the whole array.
         grid : tuple of int, optional
@@ -566,7 +566,7 @@ class csr_array(Compressed):
         Element type.
     copy : bool
         As SciPy's: elements that are on engines already are shared if False.
-    dist : None, 'block', 'nnz', ('irregular', cuts) or 'replicated'
+    dist : None, bool, 'block', 'nnz', ('irregular', cuts) or 'replicated'
         How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored elements,
         or at these places; or not at all: each engine has the whole array.
     grid : tuple of int, optional

@@ -53,6 +53,7 @@ def stored(
     grid: Engines = None,
 ) -> Stored:
     """Return the elements and the structure of what a constructor got, cut along an axis."""
+    dist = _word(dist)
     if not _by_lines(dist, grid):
         return placed(stored(session, arg1, shape, dtype, axis), axis, dist, grid)
     kind = None if dtype is None else supported(np.dtype(dtype))
@@ -77,6 +78,11 @@ def stored(
     return _from_scipys(session, x, axis, dist)
 
 
+def _word(dist: Dist) -> Dist:
+    """Return ``dist=`` as a word where it only says whether lines are to be spread."""
+    return ("block" if dist else "replicated") if isinstance(dist, bool) else dist
+
+
 def _by_lines(dist: Dist, grid: Engines) -> bool:
     """Tell whether a layout says where lines are cut, and no more."""
     if isinstance(dist, str):
@@ -87,6 +93,7 @@ def _by_lines(dist: Dist, grid: Engines) -> bool:
 
 def placed(x: Stored, axis: int, dist: Dist, grid: Engines) -> Stored:
     """Return the same array in the layout that ``dist=`` and ``grid=`` ask for."""
+    dist = _word(dist)
     s, word = x.structure, dist if isinstance(dist, str) else ""
     if _by_lines(dist, grid):
         nnz = word == "nnz"

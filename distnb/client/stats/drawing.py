@@ -15,7 +15,7 @@ from distnb.client.handle.array import Array, as_result, create, hosted, numeric
 from distnb.client.handle.conversion import as_dist, broadcast, check_session, in_layout
 from distnb.client.handle.fields import fresh
 from distnb.client.handle.indexing import lengths
-from distnb.client.record.placement import layout_of_new
+from distnb.client.record.placement import layout_for, layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -200,6 +200,8 @@ def _layout(
     if leaders and dist is None and grid is None:
         views = tuple((a.size, broadcast(a, shape).placed) for a in leaders)
         return table.elementwise_layout(views, shape, session.size)
+    if leaders:
+        return layout_for(shape, session, dist, grid)
     return layout_of_new(shape, dtype, session, dist, grid)
 
 

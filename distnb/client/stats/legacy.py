@@ -125,7 +125,7 @@ class RandomState(Generator):
         ----------
         *shape : int
             The lengths of axes; without, one number.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -156,7 +156,7 @@ class RandomState(Generator):
         ----------
         *shape : int
             The lengths of axes; without, one number.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -187,7 +187,7 @@ class RandomState(Generator):
         ----------
         size : int or tuple of int, optional
             The shape; by default that to which parameters broadcast, or one number.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -232,7 +232,7 @@ class RandomState(Generator):
             The shape; by default that to which parameters broadcast, or one number.
         dtype : dtype
             An integer type, or bool.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -277,7 +277,7 @@ class RandomState(Generator):
             The largest number.
         size : int or tuple of int, optional
             The shape; by default that to which parameters broadcast, or one number.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -308,7 +308,7 @@ class RandomState(Generator):
         ----------
         size : int or tuple of int, optional
             The shape; by default that to which parameters broadcast, or one number.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional

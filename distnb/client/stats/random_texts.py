@@ -40,7 +40,7 @@ _SHARED = {
     "method": ("str", "Changes nothing."),
     "out": ("DistArray, optional", "Where the result is put."),
     "dist": (
-        "str, tuple, DistArray or layout, optional",
+        "bool, str, tuple, DistArray or layout, optional",
         "How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as\n"
         "    ``('*', 'block')``, or as another array; see :func:`distnb.array`.",
     ),

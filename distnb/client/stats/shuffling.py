@@ -51,7 +51,7 @@ class Shuffler(Source):
             How many numbers; or an array, which is not changed.
         axis : int
             Along which axis slices are.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -184,7 +184,7 @@ class Shuffler(Source):
             Along which axis slices are.
         shuffle : bool
             Changes nothing: the order is random.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -308,7 +308,7 @@ class Shuffler(Source):
             The probabilities of categories, along the last axis.
         size : int or tuple of int, optional
             The shape without the last axis; by default that of ``n`` and ``pvals``.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -365,7 +365,7 @@ class Shuffler(Source):
             The shape without the last axis.
         method : {'marginals', 'count'}
             Changes nothing.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -433,7 +433,7 @@ class Shuffler(Source):
             The shapes, positive; they come to the notebook.
         size : int or tuple of int, optional
             The shape without the last axis.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
@@ -491,7 +491,7 @@ class Shuffler(Source):
             How much it may be off.
         method : {'svd', 'eigh', 'cholesky'}
             How the root is found.
-        dist : str, tuple, DistArray or layout, optional
+        dist : bool, str, tuple, DistArray or layout, optional
             How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
             ``('*', 'block')``, or as another array; see :func:`distnb.array`.
         grid : int or tuple of int, optional
