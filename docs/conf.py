@@ -36,7 +36,9 @@ numpydoc_show_class_members = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"distnb {release}"
-html_sidebars = {"index": [], "generated/*": []}  # a tree of 900 functions beside each is none
+# Beside the reference there would be a tree of 900 functions.
+_PLAIN = ("index", "api", "ops", "conformance", "glossary", "generated/*")
+html_sidebars: dict[str, list[str]] = {name: [] for name in _PLAIN}
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": True,
