@@ -141,9 +141,10 @@ def plot(
 def _heading(placed: Placed, dtype: Any, pic: Picture) -> list[str]:
     """Return the lines of the title."""
     name = "" if dtype is None else f" {shorten(str(np.dtype(dtype)), 40)}"
-    shape = str(placed.shape) if pic.touched is None else spell_view(placed)
-    head = f"{shorten(shape, 160)}{name}: {placed.layout.spell()}"
-    return [line for text in (head, *pic.notes) for line in wrap(shorten(text, 200), 80)]
+    shape = f"{shorten(str(placed.shape), 80)}{name}: {placed.layout.spell()}"
+    place = [f"{spell_view(placed)}{name}", placed.layout.spell()]
+    head = [shape] if pic.touched is None else place
+    return [line for text in (*head, *pic.notes) for line in wrap(shorten(text, 200), 80)]
 
 
 def _figure(pic: Picture, lines: int) -> tuple[Any, Any]:
