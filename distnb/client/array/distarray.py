@@ -724,6 +724,8 @@ class DistArray(Array):
 
     @multiplies
     def __matmul__(self, other: ArrayLike) -> Any:
+        if not understood(other) and not hasattr(type(other), "__array_ufunc__"):
+            return NotImplemented  # it may multiply from its side
         return super().__matmul__(other)
 
     def __imatmul__(self, other: ArrayLike) -> Any:
@@ -1043,6 +1045,8 @@ class DistArray(Array):
         if type(refcheck) is not bool:
             raise TypeError(explain("refcheck", repr(refcheck), "a bool", "leave it out"))
         shape: Any = new_shape[0] if len(new_shape) == 1 else new_shape or None
+        if isinstance(shape, Array | np.ndarray) and shape.ndim:
+            shape = tuple(shape.tolist())
         alone = sys.getrefcount(self.dbase) <= _ALONE and is_alone(self.dbase)
         set_size(self, shape, refcheck and not alone)
 

@@ -16,6 +16,7 @@ from distnb.client.handle.indexing import some_axes
 from distnb.client.linalg.factorizations import inv_or_nan, svdvals
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.ufuncs import where
+from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.common.errors import explain
@@ -202,7 +203,7 @@ def _matrix(a: Array, ord: float | str | None, axes: tuple[Any, ...], keepdims: 
         s = svdvals(a.transpose([*rest, *pair]))
         least = {} if ord == -2 else {"initial": 0}
         best = {2: "max", -2: "min", "nuc": "sum"}[ord]
-        found = getattr(s, best)(axis=-1, **least)
+        found = asarray(getattr(s, best)(axis=-1, **least))  # it may be a scalar that is at hand
         for d in sorted(pair):
             found = found.alias(found.dview.insert(d))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -76,15 +76,22 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
         tell_unfilled(options)
         for x in inputs:
             if not understood(x):
-                raise TypeError(
-                    explain(f"{row.name}()", type(x).__name__, "array-like", "convert it")
-                )
+                return _by_others(row, x, inputs, options)
         if row.run in COMPARISONS and not options and any(map(odd, inputs)):
             return row.run(*_first_array(*inputs))
         return elementwise(row.name, *_first_array(*inputs), **options)
 
     function.__signature__ = _signature(row.nin)  # type: ignore[attr-defined]
     return function
+
+
+def _by_others(
+    row: table.Elementwise, other: object, inputs: Sequence[Any], options: dict[str, Any]
+) -> Any:
+    """Do what an operand has of its own for NumPy's function, such as a table or a sparse array."""
+    if isinstance(other, str | bytes | type(None)) or getattr(np, row.name, None) is not row.run:
+        raise TypeError(explain(f"{row.name}()", type(other).__name__, "array-like", "convert it"))
+    return row.run(*inputs, **options)
 
 
 def _as_arrays(found: ArrayLike | tuple[ArrayLike, ...]) -> Any:

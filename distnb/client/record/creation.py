@@ -72,8 +72,8 @@ def array(
         The layout. None: blocks along the first axis that is at least as long as there are engines.
         ``'replicated'``; ``('engine', r)``: all on one; one word for the first axis or a tuple with
         a word for each: ``'*'`` whole, ``'block'``, ``'cyclic'``, ``('cyclic', k)`` block-cyclic,
-        ``('irregular', cuts)``; or another array or its ``layout``. True: spread as for None, however
-        small it is; False: not spread, in the notebook however large it is.
+        ``('irregular', cuts)``; or another array or its ``layout``. True: spread as for None,
+        however small it is; False: not spread, in the notebook however large it is.
     grid : int or tuple of int, optional
         Engines along each split axis.
     copy : bool or None
@@ -174,7 +174,12 @@ def _from_data(
     if copy is False:
         raise _no_copy()
     at = need(session)
-    host = np.asarray(data) if dtype is None else np.asarray(data, dtype=numeric(dtype))
+    given: Any = data
+    if not isinstance(data, np.ndarray | np.generic) and hasattr(type(data), "__array__"):
+        given = given.__array__()  # which may be written with our functions
+        if isinstance(given, Array):
+            return _from_data(given, dtype, dist, grid, copy, session)
+    host = np.asarray(given) if dtype is None else np.asarray(given, dtype=numeric(dtype))
     host = host.astype(numeric(host.dtype), copy=False)
     layout = layout_of_new(host.shape, host.dtype, at, dist, grid)
     if layout.here:

@@ -62,8 +62,12 @@ _TEXTS = (str, bytes, bytearray)
 
 
 def understood(x: Any) -> bool:
-    """Tell whether operations take ``x`` as an operand."""
-    return isinstance(x, _UNDERSTOOD) or (isinstance(x, _SEQUENCES) and not isinstance(x, _TEXTS))
+    """Tell whether operations take ``x`` as an operand: what has no operations of its own."""
+    if isinstance(x, _UNDERSTOOD) or (isinstance(x, _SEQUENCES) and not isinstance(x, _TEXTS)):
+        return True
+    kind = type(x)
+    own = hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_priority__")
+    return hasattr(kind, "__array__") and not own
 
 
 # -- elementwise -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ intervals of other rows, between two looks at memory as rows.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple, SupportsIndex
@@ -118,9 +118,16 @@ def _seen(x: Any, shape: Shape) -> Any:
     return beside(x, shown) if found is None and home is not None else found
 
 
+def _listed(shape: object) -> Sequence[Any]:
+    """Return the lengths in a shape: a sequence of them, an array of one axis, or one alone."""
+    if isinstance(shape, Array | np.ndarray) and shape.ndim == 1:
+        return [*shape]
+    return shape if isinstance(shape, tuple | list) else (shape,)
+
+
 def _lengths(shape: Shape, size: int) -> Ints:
     """Return a new shape as lengths; raises what NumPy raises."""
-    given = shape if isinstance(shape, tuple | list) else (shape,)
+    given = _listed(shape)
     if any(isinstance(n, bool | np.bool_) for n in given):
         raise TypeError(explain("shape", given, "integers", "no truth values"))
     found = [operator.index(n) for n in given]
@@ -417,8 +424,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
            [1, 2, 0, 1]])
     """
     x = asarray(a)
-    shape = new_shape if isinstance(new_shape, tuple | list) else (new_shape,)
-    wanted = tuple(operator.index(n) for n in shape)
+    wanted = tuple(operator.index(n) for n in _listed(new_shape))
     if min(wanted, default=0) < 0:
         raise ValueError("all elements of `new_shape` must be non-negative")
     if x.here is not None:

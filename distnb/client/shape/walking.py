@@ -84,10 +84,21 @@ def nditer(
         raise TypeError(
             explain("op_flags", writes[0], "'readonly'", "assign to slices, or use distnb.map")
         )
-    hosts = [np.asarray(x) if isinstance(x, Array) else x for x in given]
+    hosts = [_in_memory(x) if isinstance(x, Array) else x for x in given]
     each: Any = hosts if several else hosts[0]
     numpys: Any = np.nditer
     return numpys(each, flags, op_flags, *args, **options)
+
+
+def _in_memory(x: Array) -> np.ndarray:
+    """Return the elements, which lie as those of NumPy's view would: iterators go by that."""
+    found = np.asarray(x)
+    if x.dview.is_whole(x.dbase.shape):
+        return found
+    turns = tuple(slice(None, None, -1 if step < 0 else 1) for _, _, step in x.dview.dims)
+    order = sorted(range(x.ndim), key=lambda d: x.dview.dims[d][0])
+    lying = found[turns].transpose(order).copy(order="C")
+    return lying.transpose(np.argsort(order))[turns]
 
 
 #: Arrays that are broadcast together, at most, as in NumPy.

@@ -10,6 +10,7 @@ blocks.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, TypeVar
@@ -264,6 +265,7 @@ def _one(
     out: Array | None,
 ) -> Array:
     x = a if isinstance(a, Array) else asarray(a)
+    n = None if n is None else operator.index(n)  # of an array of no axes, too
     numpys(_small(x), _least(n), axis, norm)  # raises what NumPy raises
     if x.here is not None:
         found = watched(name, numpys, x.here, n, axis, norm)

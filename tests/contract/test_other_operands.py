@@ -1,0 +1,104 @@
+"""Operands of other libraries, and of users' classes, take part as they do with NumPy."""
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import same
+
+pytestmark = pytest.mark.usefixtures("session")
+
+
+class Given:
+    """What NumPy makes an array of."""
+
+    def __init__(self, xp):
+        self.xp = xp
+
+    def __array__(self, dtype=None, copy=None):
+        return self.xp.array([1, 2, 3], dtype=dtype)
+
+
+class Own:
+    """What has operations of its own."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return ufunc.__name__
+
+
+@pytest.mark.parametrize("xp", [np, dnb], ids=["numpy", "distnb"])
+def test_what_becomes_an_array(xp):
+    x = Given(xp)
+    same(dnb.asarray(x), np.array([1, 2, 3]))
+    same(dnb.sum(x), np.sum(Given(np)))
+    same(dnb.dot(x, x), np.array(14))
+    if xp is np:
+        same(dnb.sqrt(x), np.sqrt(x))
+        same(dnb.maximum(x, 2), np.maximum(x, 2))
+        same(dnb.arange(3) + x, np.arange(3) + x)
+        same(dnb.subtract(x, dnb.ones(3)), np.subtract(x, np.ones(3)))
+
+
+def test_operands_with_operations_of_their_own():
+    assert dnb.sqrt(Own()) == "sqrt"
+    assert dnb.add(dnb.arange(2), Own()) == "add"
+    assert dnb.arange(2) + Own() == "add"
+    for bad in ("a", None, {}, object()):
+        with pytest.raises(TypeError):
+            dnb.sqrt(bad)
+
+
+def test_tables():
+    pd = pytest.importorskip("pandas")
+    column = pd.Series([1.0, 4.0])
+    pd.testing.assert_series_equal(dnb.sqrt(column), np.sqrt(column))
+    pd.testing.assert_series_equal(dnb.add(column, 1), np.add(column, 1))
+    table = pd.DataFrame({"a": [0.0]})
+    pd.testing.assert_frame_equal(dnb.exp(table), np.exp(table))
+
+
+def test_sparse_arrays_of_scipy():
+    sparse = pytest.importorskip("scipy.sparse")
+    a = sparse.csr_array(np.diag([4.0, 9.0]))
+    assert (dnb.sqrt(a) != np.sqrt(a)).nnz == 0
+    assert np.array_equal(dnb.ones(2) @ a, np.ones(2) @ a)
+
+
+def test_shapes_that_are_arrays():
+    for shape in (dnb.array([2, 3]), np.array([2, 3])):
+        x = dnb.arange(6)
+        same(x.reshape(shape), np.arange(6).reshape(2, 3))
+        same(dnb.reshape(x, shape), np.arange(6).reshape(2, 3))
+        same(dnb.resize(x, shape), np.arange(6).reshape(2, 3))
+        x.shape = shape
+        assert x.shape == (2, 3)
+        y = dnb.arange(6)
+        y.resize(shape)
+        same(y, np.arange(6).reshape(2, 3))
+
+
+def test_iterators_go_as_elements_lie():
+    a, x = np.arange(24).reshape(2, 3, 4), dnb.arange(24).reshape(2, 3, 4)
+    for view in (
+        lambda v: v.T,
+        lambda v: v[:, ::-1],
+        lambda v: v.transpose(2, 0, 1)[::-1, :, ::2],
+        lambda v: v[1, :, None, ::-1],
+    ):
+        expected = np.nditer(view(a), flags=["multi_index"])
+        found = dnb.nditer(view(x), flags=["multi_index"])
+        for value in expected:
+            assert (int(next(found)), found.multi_index) == (int(value), expected.multi_index)
+    assert [int(v) for v in dnb.nditer(x.T, order="C")] == [
+        int(v) for v in np.nditer(a.T, order="C")
+    ]
+
+
+def test_norms_by_singular_values_and_lengths_of_transforms():
+    a = np.random.default_rng(5).random((5, 4))
+    x = dnb.array(a)
+    for ord in (-2, 2, "nuc"):
+        for keepdims in (False, True):
+            found = dnb.linalg.norm(x, ord, keepdims=keepdims)
+            same(found, np.linalg.norm(a, ord, keepdims=keepdims), rtol=1e-12)
+    same(dnb.fft.irfft(dnb.ones(3), n=dnb.array(4)), np.fft.irfft(np.ones(3), n=4), rtol=1e-12)
