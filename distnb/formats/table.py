@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from distnb.common.addresses import is_address, read_range
 from distnb.formats import archives, hdf5, npy, parquet, plain, tiff, zarrs
+from distnb.formats.encodings import PACKED
 from distnb.formats.stored import Place, Reader, Stored, Writer
 from distnb.geometry.views import View
 
-__all__ = ["FORMATS", "Format", "format_of", "reader_of", "writer_of"]
+__all__ = ["FORMATS", "OTHERS", "Format", "format_of", "reader_of", "writer_of"]
 
 
 class Format(NamedTuple):
@@ -78,6 +79,32 @@ FORMATS: dict[str, Format] = {
 }
 
 
+class Other(NamedTuple):
+    """Files that are not opened or saved as one array: ends of names, and what is for them."""
+
+    suffixes: tuple[str, ...]
+    reads: str
+    writes: str
+
+    def has(self, path: str) -> bool:
+        """Tell whether a file has such a name, compressed or not."""
+        name = path.lower()
+        packed = next((end for end in PACKED if name.endswith(end)), "")
+        return name.removesuffix(packed).endswith(self.suffixes)
+
+
+OTHERS = (
+    Other((".csv", ".tsv"), "distnb.read_csv", "distnb.savetxt(file, x, delimiter=',')"),
+    Other((".txt", ".dat"), "distnb.loadtxt", "distnb.savetxt"),
+    Other((".mtx",), "distnb.sparse.mmread", "distnb.sparse.mmwrite"),
+    Other((".npz",), "distnb.load", "distnb.savez"),
+    Other((".parquet", ".pq"), "distnb.read_parquet", "distnb.to_parquet"),
+    Other((".arrow", ".feather"), "pyarrow.feather.read_table", "distnb.to_parquet"),
+    Other((".tif", ".tiff"), "distnb.open", "tifffile.imwrite"),
+    Other((".zip",), "distnb.open", "a folder: end in .zarr"),
+)
+
+
 #: First bytes -> format.
 _MAGIC = {
     b"\x93NUMPY": "npy",
@@ -117,7 +144,8 @@ def format_of(path: str) -> str:
     if named == "zarr":  # a zip file
         return named
     with open(path, "rb") as file:
-        return _by_magic(file.read(8), named)
+        found = _by_magic(file.read(8), named)
+    return "zarr" if found == "npz" and zarrs.in_zip(path) else found
 
 
 def _by_magic(begin: bytes, named: str) -> str:

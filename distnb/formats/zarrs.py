@@ -21,6 +21,8 @@ __all__ = ["ZarrArray", "create", "describe", "list_again", "place", "stored_of"
 
 #: Elements of a chunk, where none are asked for.
 _CHUNK = 1 << 20
+#: Files that tell what is in a folder.
+_HEADS = ("zarr.json", ".zarray", ".zgroup")
 
 
 def _load() -> Any:
@@ -234,7 +236,17 @@ def stored_of(target: Any) -> Stored | None:
 
 def is_zarr(path: str) -> bool:
     """Tell whether a folder is an array or a group of Zarr."""
-    names = ("zarr.json", ".zarray", ".zgroup")
     if is_address(path):
-        return any(exists(member_of(path, name)) for name in names)
-    return any((Path(path) / name).exists() for name in names)
+        return any(exists(member_of(path, name)) for name in _HEADS)
+    return any((Path(path) / name).exists() for name in _HEADS)
+
+
+def in_zip(path: str) -> bool:
+    """Tell whether a zip file has what such a folder has."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name in archive.namelist() for name in _HEADS)
+    except Exception:  # whoever reads it tells what is wrong
+        return False

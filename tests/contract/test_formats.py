@@ -85,9 +85,10 @@ def test_zarr_shards_and_zip_files(here, session):
     assert zarr.open("x.zarr").shards == (8, 6)
     same(zarr.open("x.zarr")[...], x)
     same(dnb.open("x.zarr")[3:33], x[3:33])
-    with zarr.storage.ZipStore("z.zarr", mode="w") as store:
-        zarr.create_array(store, data=x, chunks=(8, 2))
-    same(dnb.open("z.zarr").read(dist="block"), x)
+    for name in ("z.zarr", "z.zarr.zip", "z.zip"):
+        with zarr.storage.ZipStore(name, mode="w") as store:
+            zarr.create_array(store, data=x, chunks=(8, 2))
+        same(dnb.open(name).read(dist="block"), x)
 
 
 def test_zarr_that_is_another_array_meanwhile(here, session):

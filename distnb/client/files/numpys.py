@@ -25,7 +25,7 @@ from distnb.common.errors import explain
 from distnb.formats import npy
 from distnb.formats.archives import members_of
 from distnb.formats.stored import Stored, stamp_of
-from distnb.formats.table import FORMATS
+from distnb.formats.table import FORMATS, OTHERS
 from distnb.geometry.views import View
 
 __all__: list[str] = []
@@ -219,7 +219,8 @@ def load(
     file : str, path or open file
         A ``.npy`` or ``.npz`` file, which all engines see.
     mmap_mode : {'r', 'c'}, optional
-        Changes nothing: :func:`distnb.open` reads what is asked for.
+        With ``'r'`` nothing is read before it is used, and nobody can write into the array; ``'c'``
+        changes nothing. See also :func:`distnb.open`.
     allow_pickle : bool
         Changes nothing.
     dist : str, tuple, DistArray or layout, optional
@@ -260,7 +261,8 @@ def load(
         return Archive(same, lambda name: asarray(found[name], **where))
     if _begins(path, b"PK"):
         return Archive(members_of(path), lambda name: open_(path, name).read(**where))
-    return open_(path, format="npy").read(**where)
+    opened = open_(path, format="npy")
+    return opened.later(**where) if mmap_mode == "r" else opened.read(**where)
 
 
 def _begins(path: str, magic: bytes) -> bool:
@@ -346,6 +348,7 @@ def save(
     path = path_of(file)
     suffix = "" if path is None else os.path.splitext(path)[1].lower()
     row = next((f for f in FORMATS.values() if f.create and suffix in f.suffixes), None)
+    _check_savable(path, arr)
     if path is None or row is None or row.create is None or row.place is None:
         if name is not None or options:
             raise TypeError(
@@ -360,6 +363,18 @@ def save(
         write(x, once(x.session, row.create, made, place.name, x.shape, x.dtype, given))
     if row.listed is not None and place.path != path:
         once(x.session, row.listed, path)
+
+
+def _check_savable(path: str | None, x: object) -> None:
+    """Raise unless an array can be saved under a name: not as what its name does not say."""
+    if hasattr(x, "nnz") and hasattr(x, "tocoo"):
+        do = "use distnb.sparse.save_npz or mmwrite, or x.toarray()"
+        raise TypeError(explain("save()", "a sparse array", "a dense one", do))
+    other = next((row for row in OTHERS if path is not None and row.has(path)), None)
+    if other is not None:
+        name = os.path.basename(str(path))
+        expected, do = "a name of .npy, .h5, .nc or .zarr", f"use {other.writes}"
+        raise ValueError(explain("save()", f"file {name!r}", expected, do))
 
 
 def _write_head(name: str, head: bytes, length: int) -> None:
