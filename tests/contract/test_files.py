@@ -496,6 +496,39 @@ def test_columns_of_text(here, session, blocks):
         dnb.read_csv("t.csv", columns=["z"])
 
 
+def test_text_that_is_no_text_of_lines(here, session):
+    pytest.importorskip("pyarrow")
+    rows = "a,b\n" + "1,2\n" * 20
+    write_text("t.csv", rows + "3,four\n" + rows[4:])
+    with pytest.raises(TypeError, match=r"text in columns \['b'\] \(line 22: '3,four'\)"):
+        dnb.read_csv("t.csv")
+    for data, what in (
+        (rows.replace("\n", "\r").encode(), "carriage returns"),
+        (rows.encode("utf-16"), "UTF-16"),
+        (rows.replace("a", "\xe4").encode("latin-1"), "names of columns.*utf-8.*names="),
+    ):
+        with open("t.csv", "wb") as file:
+            file.write(data)
+        with pytest.raises(ValueError, match=f"t.csv.*{what}"):
+            dnb.read_csv("t.csv")
+
+
+def test_where_nothing_can_be_written_or_read(here, session):
+    x = dnb.arange(9, dist="block")
+    with pytest.raises(FileNotFoundError, match=r"file .*/none/x.npy: got No such file.*make it"):
+        dnb.save("none/x.npy", x)
+    write_text("empty.npy", "")
+    with pytest.raises(EOFError, match=r"empty.npy: got No data left in file"):
+        dnb.load("empty.npy")
+    with pytest.raises(TypeError, match=r"column 'z': got complex128.*x.real"):
+        dnb.to_parquet("t", {"z": x * 1j})
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("s.h5", "w") as file:
+        file["s"] = ["a", "b"]
+    with pytest.raises(TypeError, match=r"s.h5, dataset /s: got text or other objects"):
+        dnb.open("s.h5")
+
+
 def test_names_of_columns_in_quotes(here, session, blocks):
     pytest.importorskip("pyarrow")
     write_text("t.csv", '"length, m",b,"the ""c"""\n' + "1,2,3\n" * 20)

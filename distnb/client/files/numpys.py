@@ -270,7 +270,10 @@ def _begins(path: str, magic: bytes) -> bool:
     with open(path, "rb") as file:
         found = file.read(6)
     if not found:
-        raise EOFError("No data left in file")
+        told = explain(
+            f"file {path}", "No data left in file", "a .npy or .npz file", "make it again"
+        )
+        raise EOFError(told)
     return found.startswith(magic)
 
 

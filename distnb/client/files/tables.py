@@ -19,7 +19,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.addresses import local_path
 from distnb.common.errors import explain
-from distnb.formats.lines import Quotes, first_lines
+from distnb.formats.lines import Quotes, first_lines, line_of, located
 from distnb.formats.parquet import Table, check_folder
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import kinds_of, quotes_of, table_of
@@ -107,13 +107,14 @@ def read_csv(
         "quote": quote,
     }
     start, lines = first_lines(whole, _HEAD, skiprows)
+    _check_text(whole, lines)
     lines = _rows(lines, options)
     titles, skipped = _titles(whole, lines, options) if names is None else (list(names), 0)
     start += sum(map(len, lines[:skipped]))
     lines = lines[skipped:]
     asked = titles if columns is None else list(dict.fromkeys(columns))
     wanted = [_known(whole, name, titles) for name in asked]
-    kinds, free = _kinds(whole, lines, titles, wanted, dtype, options)
+    kinds, free = _kinds(whole, start, lines, titles, wanted, dtype, options)
     given = (tuple(titles), tuple(wanted), kinds, free, options)
     found = parsed(at, whole, start, "table", given, (0,) * len(wanted), quotes_of(options))
     return {
@@ -139,7 +140,7 @@ def _rows(lines: list[bytes], options: dict[str, Any]) -> list[bytes]:
 def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[list[str], int]:
     """Return the names in the first line that has any, and how many lines that took."""
     for k, line in enumerate(lines):
-        text = line.decode("utf-8-sig").rstrip("\r\n")
+        text = _decoded(path, line).rstrip("\r\n")
         if options["comment"]:
             text = text.split(options["comment"], 1)[0]
         if text.strip():
@@ -149,6 +150,15 @@ def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[lis
             (names,) = csv.reader([text], delimiter=options["delimiter"], **how)
             return [name.strip() for name in names], k + 1
     raise ValueError(explain(f"file {path}", "no line", "names of columns", "give names="))
+
+
+def _decoded(path: str, line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        do = "convert it, or give names= and skiprows="
+        told = explain(f"file {path}, names of columns", error, "UTF-8", do)
+        raise ValueError(told) from None
 
 
 def _known(path: str, name: str, titles: list[str]) -> str:
@@ -161,8 +171,21 @@ def _known(path: str, name: str, titles: list[str]) -> str:
     return name
 
 
+def _check_text(path: str, lines: list[bytes]) -> None:
+    """Raise ValueError for text that is cut into lines in another way."""
+    begin = lines[0] if lines else b""
+    got = ""
+    if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
+        got, do = "UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"
+    elif b"\r" in begin.rstrip(b"\r\n") and len(lines) == 1:
+        got, do = "lines that end in carriage returns alone", "convert it: tr '\\r' '\\n'"
+    if got:
+        raise ValueError(explain(f"file {path}", got, "lines of UTF-8", do))
+
+
 def _kinds(
     path: str,
+    start: int,
     lines: list[bytes],
     titles: list[str],
     wanted: list[str],
@@ -185,10 +208,22 @@ def _kinds(
     text = [name for name, kind in kinds.items() if kind is None]
     if text:
         good = [name for name in titles if name not in text]
-        raise TypeError(
-            explain(f"file {path}", f"text in columns {text}", "numbers", f"use columns={good}")
-        )
+        place, line = _first_text(b"".join(lines), titles, text[0], options)
+        got = f"text in columns {text} (line {line_of(path, start + place)}: {line!r})"
+        raise TypeError(explain(f"file {path}", got, "numbers", f"use columns={good}"))
     return {name: str(kinds[name]) for name in wanted}, frozenset(free)
+
+
+def _first_text(
+    text: bytes, titles: list[str], name: str, options: dict[str, Any]
+) -> tuple[int, str]:
+    """Return where the first row is that has no number in a column, and what is there."""
+    quotes = quotes_of(options)
+    shown = Quotes(*quotes).masked(text)[0] if quotes else text
+    place = located(
+        text, lambda some: table_of(some, titles, [name], {name: "<f8"}, options), shown
+    )
+    return place, text[place:].split(b"\n", 1)[0][:60].decode("latin-1").rstrip()
 
 
 def read_parquet(
@@ -272,6 +307,10 @@ def to_parquet(
     array([1, 2])
     """
     found = {name: asarray(x) for name, x in columns.items()}
+    for name, x in found.items():
+        if x.dtype.kind == "c":
+            do = "write x.real and x.imag"
+            raise TypeError(explain(f"column {name!r}", f"{x.dtype}", "real numbers", do))
     shapes = {x.shape for x in found.values()}
     if len(shapes) != 1 or len(*shapes) != 1:
         raise ValueError(
