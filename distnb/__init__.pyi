@@ -142,6 +142,7 @@ from distnb.common.errors import GatherError as GatherError
 from distnb.common.errors import LayoutError as LayoutError
 from distnb.common.errors import LostArrayError as LostArrayError
 from distnb.common.errors import SessionError as SessionError
+from distnb.formats.parquet import Filter
 from distnb.geometry.layout import Ints
 from distnb.lib import emath as emath
 
@@ -1896,6 +1897,7 @@ def read_parquet(
     path: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
+    filters: Sequence[Filter] | Sequence[Sequence[Filter]] | None = None,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,

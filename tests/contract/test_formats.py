@@ -236,6 +236,45 @@ def test_parquet_columns_in_names_of_folders(here, session):
     same(dnb.read_parquet("h")["h"], np.array([4, np.nan]))
 
 
+@pytest.mark.parametrize("rows", [7, 1000])
+def test_rows_of_parquet_that_match(here, session, monkeypatch, rows):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    n = 100
+    hole = [None if i % 9 == 0 else i % 10 for i in range(n)]
+    columns = {"i": np.arange(n), "f": fractions(n), "h": pa.array(hole, "int32")}
+    pq.write_table(pa.table(columns), "t.parquet", row_group_size=rows)
+    for filters in (
+        [("i", ">", 30), ("i", "<=", 60)],
+        [("f", ">=", 0)],
+        [("h", "==", 4)],
+        [("h", "!=", 4), ("i", "<", 50)],
+        [("i", "in", [3, 99, 500])],
+        [("h", "not in", [1, 2])],
+        [[("i", "<", 5)], [("i", "=", 95), ("f", "<", 1000)]],
+        [("i", ">", 500)],
+    ):
+        want = pq.read_table("t.parquet", filters=filters)
+        for dist in (None, "cyclic"):
+            found = dnb.read_parquet("t.parquet", columns=["f", "i"], filters=filters, dist=dist)
+            assert list(found) == ["f", "i"]
+            same(found["i"], want["i"].to_numpy())
+            same(found["f"], want["f"].to_numpy())
+    with open("t.parquet", "r+b") as file:  # the first rows are no good
+        file.seek(4)
+        file.write(b"\xff" * 8)
+    if rows == 7:
+        same(
+            dnb.read_parquet("t.parquet", columns=["i"], filters=[("i", ">", 97)])["i"],
+            np.array([98, 99]),
+        )
+    for wrong in ([("i", "~", 3)], [("i", ">")]):
+        with pytest.raises(ValueError, match=r"filters: got .* expected \(column"):
+            dnb.read_parquet("t.parquet", filters=wrong)
+    with pytest.raises(KeyError, match="column 'z'"):
+        dnb.read_parquet("t.parquet", filters=[("z", ">", 3)])
+
+
 def test_parquet_columns_behind_nested_ones(here, session):
     pq = pytest.importorskip("pyarrow.parquet")
     pa = pytest.importorskip("pyarrow")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_, eq, ge, gt, le, lt, or_
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.files.reading import once, read_view
@@ -20,7 +23,7 @@ from distnb.client.session.session import Session
 from distnb.common.addresses import local_path
 from distnb.common.errors import explain
 from distnb.formats.lines import Quotes, first_lines, line_of, located
-from distnb.formats.parquet import Table, check_folder
+from distnb.formats.parquet import COMPARISONS, Filter, Table, check_folder
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import kinds_of, quotes_of, table_of
 from distnb.geometry.layout import make_layout
@@ -230,6 +233,7 @@ def read_parquet(
     path: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
+    filters: Sequence[Filter] | Sequence[Sequence[Filter]] | None = None,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
@@ -246,6 +250,11 @@ def read_parquet(
         The file or the folder, which all engines see.
     columns : sequence of str, optional
         Which columns; by default all, which have to be numbers then.
+    filters : sequence of (column, comparison, number), optional
+        Which rows: those that match all of them, or all of one of several sequences, as pyarrow
+        has them. Comparisons are ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in`` and ``not
+        in``; NaN, and so what is missing, matches the last one alone. Groups of rows in which the
+        file tells that none matches are not read.
     dist, grid, session : optional
         As in :func:`distnb.array`; by default columns are cut where groups of rows end.
 
@@ -274,10 +283,56 @@ def read_parquet(
     table = Table(whole)
     wanted = table.names if columns is None else list(dict.fromkeys(columns))
     table.check(wanted)
+    if filters is not None:
+        return _filtered(table, wanted, _several(filters), (dist, grid), session)
     return {
         name: read_view(*table.column(name), dist=dist, grid=grid, session=session)
         for name in wanted
     }
+
+
+def _several(filters: Any) -> list[list[Filter]]:
+    """Return sequences of filters, of which one has to match; raise ValueError for others."""
+    given = [*filters]
+    several = [[*each] for each in given] if given and isinstance(given[0][0], tuple) else [given]
+    for each in [one for found in several for one in found]:
+        if len(each) != 3 or each[1] not in COMPARISONS:
+            expected = f"(column, comparison, number), comparisons {[*COMPARISONS]}"
+            raise ValueError(explain("filters", repr(each), expected, "write it so"))
+    return several
+
+
+def _filtered(
+    table: Table,
+    wanted: Sequence[str],
+    filters: list[list[Filter]],
+    where: tuple[Dist, Grid],
+    session: Session | None,
+) -> dict[str, Any]:
+    """Return the rows of columns that match."""
+    compared = [name for each in filters for name, _, _ in each]
+    table.check(compared)
+    groups = table.matching(filters)
+    read = {
+        name: read_view(*table.column(name, groups), session=session)
+        for name in dict.fromkeys([*wanted, *compared])
+    }
+    each = [reduce(and_, [_matches(read[n], op, v) for n, op, v in some]) for some in filters]
+    mask = reduce(or_, each)
+    found = {name: read[name][mask] for name in wanted}
+    if where == (None, None):
+        return found
+    return {name: x.redistribute(*where) for name, x in found.items()}
+
+
+def _matches(x: Any, comparison: str, value: Any) -> Any:
+    """Return which elements match."""
+    if comparison in ("in", "not in"):
+        found = reduce(or_, [x == each for each in value], np.zeros_like(x, bool))
+        return found if comparison == "in" else ~found
+    if comparison == "!=":
+        return (x != value) & ~np.isnan(x)
+    return {"=": eq, "==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}[comparison](x, value)
 
 
 def to_parquet(
