@@ -1987,6 +1987,7 @@ def save(
     *,
     name: str | None = None,
     overwrite: builtins.bool = False,
+    attrs: Mapping[str, object] | None = None,
     **options: object,
 ) -> None:
     """Write an array to a file: each engine writes its own part."""

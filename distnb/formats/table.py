@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from distnb.common.addresses import is_address, read_range
 from distnb.formats import archives, hdf5, npy, parquet, plain, tiff, zarrs
@@ -22,7 +22,7 @@ class Format(NamedTuple):
     the array that it is to be. ``by_turns``: a file has one writer at a time. ``create``: a file
     for an array of a shape and dtype, under a name in it, with options; ``place``: where that is to
     be, under a name, and whether it may take what is there; ``listed``: what is to know of it then.
-    ``folder``: it is one.
+    ``attributes``: what an array is described by. ``folder``: it is one.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Format(NamedTuple):
     create: Callable[..., Stored] | None = None
     place: Callable[[str, str | None, bool], Place] | None = None
     listed: Callable[[str], None] | None = None
+    attributes: Callable[[Stored], dict[str, Any]] | None = None
     folder: bool = False
 
 
@@ -52,6 +53,7 @@ FORMATS: dict[str, Format] = {
             by_turns=True,
             create=hdf5.create,
             place=hdf5.place,
+            attributes=hdf5.attributes,
         ),
         Format(
             "netcdf",
@@ -61,6 +63,7 @@ FORMATS: dict[str, Format] = {
             hdf5.writer,
             create=hdf5.create_netcdf,
             place=hdf5.place_netcdf,
+            attributes=hdf5.attributes,
         ),
         Format("tiff", (".tif", ".tiff"), tiff.describe, tiff.reader, None),
         Format(
@@ -72,6 +75,7 @@ FORMATS: dict[str, Format] = {
             create=zarrs.create,
             place=zarrs.place,
             listed=zarrs.list_again,
+            attributes=zarrs.attributes,
             folder=True,
         ),
         Format("parquet", (".parquet", ".pq"), parquet.describe, parquet.Column, None, folder=True),

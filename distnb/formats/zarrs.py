@@ -17,7 +17,7 @@ from distnb.formats.stored import Box, Place, Stored, check_same, module
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["ZarrArray", "create", "describe", "list_again", "place", "stored_of"]
+__all__ = ["ZarrArray", "attributes", "create", "describe", "list_again", "place", "stored_of"]
 
 #: Elements of a chunk, where none are asked for.
 _CHUNK = 1 << 20
@@ -43,6 +43,11 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
     check_dtype(found.dtype, f"{path}, array {found.name}")
     stored = Stored("zarr", path, (), *_facts(found), (found.path,))
     return stored, View.whole(stored.shape)
+
+
+def attributes(stored: Stored) -> dict[str, Any]:
+    """Return the attributes of an array."""
+    return dict(_array(stored.path, stored.details[0] or None).attrs)
 
 
 def _facts(array: Any) -> tuple[Ints, str, Ints]:
@@ -200,6 +205,8 @@ def list_again(path: str) -> None:
 def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
     """Make a folder with an array that is to be filled."""
     given = {"chunks": _chunks(shape), **options}
+    if "attrs" in given:
+        given["attributes"] = given.pop("attrs")
     zarr = _zarr()
     if name:
         version = given.pop("zarr_format", 3)

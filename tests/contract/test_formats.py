@@ -321,6 +321,24 @@ def test_what_nobody_named_stays(here, session, name):
     assert os.listdir(".") == [name]
 
 
+@pytest.mark.parametrize("name", ["x.h5", "x.nc", "x.zarr"])
+def test_attributes(here, session, name):
+    pytest.importorskip({"x.h5": "h5py", "x.nc": "h5netcdf", "x.zarr": "zarr"}[name])
+    given = {"units": "K", "scale": 0.5, "n": 3, "range": [1, 2]}
+    dnb.save(name, dnb.arange(60.0, dist="block"), name="g/t", attrs=given)
+    found = dnb.open(name, "g/t").attrs
+    assert set(found) == set(given)
+    assert (found["units"], found["scale"], found["n"]) == ("K", 0.5, 3)
+    np.testing.assert_array_equal(found["range"], [1, 2])
+    dnb.save(name, dnb.arange(60.0), name="u")
+    assert dnb.open(name, "u").attrs == {}
+    assert dnb.open(name, "g/t").attrs["units"] == "K"
+    np.save("x.npy", np.arange(3))
+    assert dnb.open("x.npy").attrs == {}
+    with pytest.raises(TypeError, match="with options"):
+        dnb.save("x.npy", dnb.arange(3), attrs=given)
+
+
 def test_a_group_that_lists_its_arrays_lists_new_ones(here, session):
     zarr = pytest.importorskip("zarr")
     for version in (2, 3):

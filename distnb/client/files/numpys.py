@@ -309,6 +309,7 @@ def save(
     *,
     name: str | None = None,
     overwrite: bool = False,
+    attrs: Mapping[str, object] | None = None,
     **options: object,
 ) -> None:
     """Write an array to a file: each engine writes its own part.
@@ -331,6 +332,9 @@ def save(
     overwrite : bool
         Whether an array of this name in HDF5, NetCDF or Zarr, or a whole group of Zarr, is
         replaced. A file ``.npy`` always is.
+    attrs : mapping of str to values, optional
+        Attributes of the array in HDF5, NetCDF or Zarr; ``distnb.open(file, name).attrs`` reads
+        them.
     **options
         Of h5py's, h5netcdf's or zarr's function that makes it, as ``chunks=`` and
         ``compression=``; and ``dims=`` of NetCDF, the names of the axes.
@@ -353,7 +357,7 @@ def save(
     row = next((f for f in FORMATS.values() if f.create and suffix in f.suffixes), None)
     _check_savable(path, arr)
     if path is None or row is None or row.create is None or row.place is None:
-        if name is not None or options:
+        if name is not None or options or attrs:
             raise TypeError(
                 explain("save()", f"{file} with options", "none for .npy", "end in .h5 or .zarr")
             )
@@ -361,7 +365,7 @@ def save(
         return
     x = asarray(arr)
     place = once(x.session, row.place, path, name, overwrite)
-    given = place.options | options
+    given = place.options | options | ({"attrs": dict(attrs)} if attrs else {})
     with replacing(place.path, x.session, row.folder, place.beside, place.copied) as made:
         write(x, once(x.session, row.create, made, place.name, x.shape, x.dtype, given))
     if row.listed is not None and place.path != path:

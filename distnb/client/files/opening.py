@@ -71,6 +71,12 @@ class Opened(NDArrayOperatorsMixin, Readable):
         """Lengths of what the format reads at once; without axes if there is no such thing."""
         return self._stored.chunks
 
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the array in the file, as its library returns them."""
+        found = FORMATS[self._stored.format].attributes
+        return {} if found is None else found(self._stored)
+
     def read(self, dist: Dist = None, grid: Grid = None, session: Session | None = None) -> Any:
         """Return an array of all of it.
 
