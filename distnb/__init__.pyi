@@ -143,6 +143,7 @@ from distnb.common.errors import GatherError as GatherError
 from distnb.common.errors import LayoutError as LayoutError
 from distnb.common.errors import LostArrayError as LostArrayError
 from distnb.common.errors import SessionError as SessionError
+from distnb.formats.parquet import Filter
 from distnb.geometry.layout import Ints
 from distnb.lib import emath as emath
 
@@ -1897,6 +1898,7 @@ def read_parquet(
     path: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
+    filters: Sequence[Filter] | Sequence[Sequence[Filter]] | None = None,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
@@ -1986,6 +1988,7 @@ def save(
     *,
     name: str | None = None,
     overwrite: builtins.bool = False,
+    attrs: Mapping[str, object] | None = None,
     **options: object,
 ) -> None:
     """Write an array to a file: each engine writes its own part."""

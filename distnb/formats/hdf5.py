@@ -19,6 +19,7 @@ from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
 __all__ = [
+    "attributes",
     "create",
     "create_netcdf",
     "describe",
@@ -144,6 +145,17 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
             offset = None  # its elements are not as NumPy's
         details = (found.name, offset)
     return Stored("hdf5", path, stamp, shape, dtype, chunks, details), View.whole(shape)
+
+
+#: What the library and NetCDF keep in attributes for themselves.
+_OWN = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_nc3_strict", "_NCProperties")
+
+
+def attributes(stored: Stored) -> dict[str, Any]:
+    """Return the attributes of a dataset."""
+    with _opened(stored.path, "r") as file:
+        found = dict(file[stored.details[0]].attrs)
+    return {k: v for k, v in found.items() if k not in _OWN and not k.startswith("_Netcdf4")}
 
 
 def _offset(dataset: Any) -> int | None:
@@ -276,7 +288,8 @@ def _is_group(found: Any) -> bool:
 
 def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
     """Make a dataset that is to be filled; without chunks its elements have a place in the file."""
-    h5py = _h5py()
+    h5py, options = _h5py(), dict(options)
+    attrs = options.pop("attrs", {})
     assert name is not None
     with _written(path, h5py.File) as file:
         if name in file:
@@ -293,6 +306,7 @@ def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: A
             made = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), kind, space, plist, links))
         else:
             made = file.create_dataset(name, shape, dtype, **options)
+        made.attrs.update(attrs)
         offset = made.id.get_offset() if bare else None
         chunks = tuple(made.chunks or ())
     if offset is not None:  # the library leaves the end of the file to whoever writes
@@ -313,7 +327,7 @@ def create_netcdf(
     h5netcdf = module(_load_netcdf, "NetCDF", "h5netcdf", "netcdf")
     assert name is not None
     given = {"dims": [f"dim_{d}" for d in range(len(shape))], **options}
-    dims = tuple(given.pop("dims"))
+    dims, attrs = tuple(given.pop("dims")), given.pop("attrs", {})
     if len(dims) != len(shape) or dtype.kind in "bc":
         got = f"dims {dims} for shape {shape} and dtype {dtype}"
         what = "a name for each axis, and real numbers"
@@ -327,5 +341,6 @@ def create_netcdf(
             if there is None:
                 file.dimensions[dim] = n
         made = file.create_variable(name, dims, dtype, **given)
+        made.attrs.update(attrs)
         chunks = tuple(made.chunks or ())
     return Stored("hdf5", path, (), shape, dtype.str, chunks, (f"/{name.strip('/')}", None))

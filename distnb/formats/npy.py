@@ -70,25 +70,21 @@ def read_header(file: IO[bytes], name: str) -> tuple[Ints, bool, np.dtype]:
         raise ValueError(
             explain(f"file {name}", f"shape {shape}", "lengths of axes", "make it again")
         )
+    if dtype.hasobject:
+        do = "no pickle is read: np.load(allow_pickle=True) does if you trust it"
+        raise ValueError(
+            explain(f"file {name}", "Python objects, which are pickled", "numbers", do)
+        )
     check_dtype(dtype, name)
     return shape, fortran, dtype
 
 
 def check_dtype(dtype: np.dtype, name: str) -> None:
-    """Raise unless arrays can have a dtype: ValueError for pickles, as NumPy, else TypeError."""
-    if dtype.hasobject:
-        raise ValueError(
-            explain(
-                f"file {name}",
-                "Python objects, which are pickled",
-                "numbers",
-                "no pickle is read: np.load(allow_pickle=True) does if you trust it",
-            )
-        )
+    """Raise TypeError unless arrays can have a dtype."""
     if dtype.kind not in "biufc" or dtype.char in "gG":
-        raise TypeError(
-            explain(f"file {name}", f"dtype {dtype}", "numbers", "read it with NumPy, and convert")
-        )
+        got = "text or other objects" if dtype.hasobject else f"dtype {dtype}"
+        do = "read it with the library of the format, and convert"
+        raise TypeError(explain(f"file {name}", got, "numbers", do))
 
 
 def header(shape: Ints, dtype: np.dtype) -> bytes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 import numpy as np
@@ -17,7 +17,15 @@ from distnb.formats.stored import Box, Stored, check_same, module, stamp_of
 from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 
-__all__ = ["Column", "Table", "check_folder", "describe", "write_part"]
+__all__ = [
+    "COMPARISONS",
+    "Column",
+    "Filter",
+    "Table",
+    "check_folder",
+    "describe",
+    "write_part",
+]
 
 
 def _load() -> Any:
@@ -69,6 +77,42 @@ def _kind_of(value: str) -> str | None:
         with contextlib.suppress(ValueError, OverflowError):
             return np.array([kind("nan" if value == _NONE else value)]).dtype.str
     return None
+
+
+#: Column, comparison, and a number, or several.
+Filter: TypeAlias = tuple[str, str, Any]
+#: Files, and numbers of groups of rows in them.
+Groups: TypeAlias = frozenset[tuple[str, int]]
+#: Comparisons, as pyarrow names them -> which groups may match: of least and greatest element.
+COMPARISONS: dict[str, Callable[[Any, Any, Any], bool]] = {
+    "==": lambda low, high, v: low <= v <= high,
+    "=": lambda low, high, v: low <= v <= high,
+    "!=": lambda low, high, v: True,
+    "<": lambda low, high, v: low < v,
+    "<=": lambda low, high, v: low <= v,
+    ">": lambda low, high, v: high > v,
+    ">=": lambda low, high, v: high >= v,
+    "in": lambda low, high, v: any(low <= each <= high for each in v),
+    "not in": lambda low, high, v: True,
+}
+
+
+def _ends(group: Any, name: str, named: dict[str, str]) -> tuple[Any, Any] | None:
+    """Return the least and the greatest element of a column in a group, if they are told."""
+    if name in named:
+        return None if named[name] == _NONE else (float(named[name]), float(named[name]))
+    leaves = [group.column(i) for i in range(group.num_columns)]
+    told = next((leaf.statistics for leaf in leaves if leaf.path_in_schema == name), None)
+    return (told.min, told.max) if told is not None and told.has_min_max else None
+
+
+def _may(ends: tuple[Any, Any] | None, comparison: str, value: Any) -> bool:
+    """Tell whether some element may match.
+
+    >>> _may((2, 5), "<", 2), _may((2, 5), "in", [1, 3]), _may(None, "<", 2)
+    (False, True, True)
+    """
+    return ends is None or bool(COMPARISONS[comparison](*ends, value))
 
 
 class _File(NamedTuple):
@@ -140,9 +184,26 @@ class Table:
             got, do = f"no numbers in {text}", f"use columns={good}"
             raise TypeError(explain(f"file {self.path}", got, "numbers", do))
 
-    def column(self, name: str) -> tuple[Stored, View]:
-        """Return what is in a column."""
-        rows = [(file.path, k, n) for file in self._files for k, n in enumerate(file.rows)]
+    def matching(self, filters: Sequence[Sequence[Filter]]) -> Groups:
+        """Return the groups of rows of which some may match all of one of several filters."""
+        names, found = {name for several in filters for name, _, _ in several}, []
+        for path, _, rows in self._files:
+            named = _in_names(self.path, path) if path != self.path else {}
+            with _opened(path) as file:
+                for k in range(len(rows)):
+                    ends = {name: _ends(file.metadata.row_group(k), name, named) for name in names}
+                    if any(all(_may(ends[n], op, v) for n, op, v in each) for each in filters):
+                        found.append((path, k))
+        return frozenset(found)
+
+    def column(self, name: str, groups: Groups | None = None) -> tuple[Stored, View]:
+        """Return what is in a column; of some groups of rows alone, if they are given."""
+        rows = [
+            (file.path, k, n)
+            for file in self._files
+            for k, n in enumerate(file.rows)
+            if groups is None or (file.path, k) in groups
+        ]
         stamp = () if Path(self.path).is_dir() else stamp_of(self.path)
         shape = (sum([n for _, _, n in rows]),)
         chunks = (rows[0][2],) if rows and rows[0][2] else ()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from distnb.common.addresses import is_address, read_range
 from distnb.formats import archives, hdf5, npy, parquet, plain, tiff, zarrs
+from distnb.formats.encodings import PACKED
 from distnb.formats.stored import Place, Reader, Stored, Writer
 from distnb.geometry.views import View
 
-__all__ = ["FORMATS", "Format", "format_of", "reader_of", "writer_of"]
+__all__ = ["FORMATS", "OTHERS", "Format", "format_of", "reader_of", "writer_of"]
 
 
 class Format(NamedTuple):
@@ -21,7 +22,7 @@ class Format(NamedTuple):
     the array that it is to be. ``by_turns``: a file has one writer at a time. ``create``: a file
     for an array of a shape and dtype, under a name in it, with options; ``place``: where that is to
     be, under a name, and whether it may take what is there; ``listed``: what is to know of it then.
-    ``folder``: it is one.
+    ``attributes``: what an array is described by. ``folder``: it is one.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Format(NamedTuple):
     create: Callable[..., Stored] | None = None
     place: Callable[[str, str | None, bool], Place] | None = None
     listed: Callable[[str], None] | None = None
+    attributes: Callable[[Stored], dict[str, Any]] | None = None
     folder: bool = False
 
 
@@ -51,6 +53,7 @@ FORMATS: dict[str, Format] = {
             by_turns=True,
             create=hdf5.create,
             place=hdf5.place,
+            attributes=hdf5.attributes,
         ),
         Format(
             "netcdf",
@@ -60,6 +63,7 @@ FORMATS: dict[str, Format] = {
             hdf5.writer,
             create=hdf5.create_netcdf,
             place=hdf5.place_netcdf,
+            attributes=hdf5.attributes,
         ),
         Format("tiff", (".tif", ".tiff"), tiff.describe, tiff.reader, None),
         Format(
@@ -71,11 +75,38 @@ FORMATS: dict[str, Format] = {
             create=zarrs.create,
             place=zarrs.place,
             listed=zarrs.list_again,
+            attributes=zarrs.attributes,
             folder=True,
         ),
         Format("parquet", (".parquet", ".pq"), parquet.describe, parquet.Column, None, folder=True),
     )
 }
+
+
+class Other(NamedTuple):
+    """Files that are not opened or saved as one array: ends of names, and what is for them."""
+
+    suffixes: tuple[str, ...]
+    reads: str
+    writes: str
+
+    def has(self, path: str) -> bool:
+        """Tell whether a file has such a name, compressed or not."""
+        name = path.lower()
+        packed = next((end for end in PACKED if name.endswith(end)), "")
+        return name.removesuffix(packed).endswith(self.suffixes)
+
+
+OTHERS = (
+    Other((".csv", ".tsv"), "distnb.read_csv", "distnb.savetxt(file, x, delimiter=',')"),
+    Other((".txt", ".dat"), "distnb.loadtxt", "distnb.savetxt"),
+    Other((".mtx",), "distnb.sparse.mmread", "distnb.sparse.mmwrite"),
+    Other((".npz",), "distnb.load", "distnb.savez"),
+    Other((".parquet", ".pq"), "distnb.read_parquet", "distnb.to_parquet"),
+    Other((".arrow", ".feather"), "pyarrow.feather.read_table", "distnb.to_parquet"),
+    Other((".tif", ".tiff"), "distnb.open", "tifffile.imwrite"),
+    Other((".zip",), "distnb.open", "a folder: end in .zarr"),
+)
 
 
 #: First bytes -> format.
@@ -117,7 +148,8 @@ def format_of(path: str) -> str:
     if named == "zarr":  # a zip file
         return named
     with open(path, "rb") as file:
-        return _by_magic(file.read(8), named)
+        found = _by_magic(file.read(8), named)
+    return "zarr" if found == "npz" and zarrs.in_zip(path) else found
 
 
 def _by_magic(begin: bytes, named: str) -> str:

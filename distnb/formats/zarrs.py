@@ -17,10 +17,12 @@ from distnb.formats.stored import Box, Place, Stored, check_same, module
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["ZarrArray", "create", "describe", "list_again", "place", "stored_of"]
+__all__ = ["ZarrArray", "attributes", "create", "describe", "list_again", "place", "stored_of"]
 
 #: Elements of a chunk, where none are asked for.
 _CHUNK = 1 << 20
+#: Files that tell what is in a folder.
+_HEADS = ("zarr.json", ".zarray", ".zgroup")
 
 
 def _load() -> Any:
@@ -41,6 +43,11 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
     check_dtype(found.dtype, f"{path}, array {found.name}")
     stored = Stored("zarr", path, (), *_facts(found), (found.path,))
     return stored, View.whole(stored.shape)
+
+
+def attributes(stored: Stored) -> dict[str, Any]:
+    """Return the attributes of an array."""
+    return dict(_array(stored.path, stored.details[0] or None).attrs)
 
 
 def _facts(array: Any) -> tuple[Ints, str, Ints]:
@@ -198,6 +205,8 @@ def list_again(path: str) -> None:
 def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
     """Make a folder with an array that is to be filled."""
     given = {"chunks": _chunks(shape), **options}
+    if "attrs" in given:
+        given["attributes"] = given.pop("attrs")
     zarr = _zarr()
     if name:
         version = given.pop("zarr_format", 3)
@@ -234,7 +243,17 @@ def stored_of(target: Any) -> Stored | None:
 
 def is_zarr(path: str) -> bool:
     """Tell whether a folder is an array or a group of Zarr."""
-    names = ("zarr.json", ".zarray", ".zgroup")
     if is_address(path):
-        return any(exists(member_of(path, name)) for name in names)
-    return any((Path(path) / name).exists() for name in names)
+        return any(exists(member_of(path, name)) for name in _HEADS)
+    return any((Path(path) / name).exists() for name in _HEADS)
+
+
+def in_zip(path: str) -> bool:
+    """Tell whether a zip file has what such a folder has."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name in archive.namelist() for name in _HEADS)
+    except Exception:  # whoever reads it tells what is wrong
+        return False

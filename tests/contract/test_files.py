@@ -181,6 +181,75 @@ def test_an_opened_file_knows_what_it_is_and_reads_what_is_asked_for(here, sessi
         np.asarray(opened)
 
 
+def test_what_an_opened_file_has_not_is_not_read_for(here, session, monkeypatch):
+    from distnb.client.files import reading, unread
+
+    x = numbers((60, 6))
+    np.save("x.npy", x)
+    opened, read = dnb.open("x.npy"), []
+    monkeypatch.setattr(
+        unread, "read_here", lambda *given: read.append(0) or reading.read_here(*given)
+    )
+    monkeypatch.setattr(
+        unread, "fill_from", lambda *given: read.append(1) or reading.fill_from(*given)
+    )
+    assert not hasattr(opened, "iloc")
+    assert opened.T.shape == (6, 60)
+    lazily = dnb.load("x.npy", mmap_mode="r")
+    assert lazily.shape == x.shape
+    if session.size > 1 and not dnb.config.cutoff:
+        assert 1 not in read
+    same(opened.T[2:4], x.T[2:4])
+    same(lazily[3:7, 1], x[3:7, 1])
+    same(lazily, x)
+    with pytest.raises(ValueError, match="read-only"):
+        lazily[0] = 1
+
+
+@pytest.mark.parametrize("runs", [32, 1])
+def test_rows_that_are_named_are_read(here, session, monkeypatch, runs):
+    from distnb.client.files import opening
+
+    monkeypatch.setattr(opening, "_RUNS", runs)
+    x = numbers((60, 6))
+    np.save("x.npy", x)
+    opened, read = dnb.open("x.npy"), []
+    monkeypatch.setattr(type(opened), "read", lambda self: read.append(0))
+    for rows in ([3, 1], [0, -1, 0], np.array([7, 8, 9, 50]), [5]):
+        same(opened[rows], x[rows])
+        same(opened[rows, 2:], x[rows, 2:])
+        same(opened[rows, 3], x[rows, 3])
+    with pytest.raises(IndexError, match="index 60 is out of bounds for axis 0 with size 60"):
+        opened[[1, 60]]
+    assert not read
+
+
+def test_names_of_other_formats_are_refused(here, session):
+    x = dnb.arange(9, dist="block")
+    for name, use in (
+        ("x.csv", "savetxt"),
+        ("x.txt.gz", "savetxt"),
+        ("x.tif", "tifffile"),
+        ("x.zarr.zip", "zarr"),
+        ("x.npz", "savez"),
+        ("x.parquet", "to_parquet"),
+        ("x.mtx", "mmwrite"),
+    ):
+        with pytest.raises(ValueError, match=rf"save\(\): got file '{name}'.*{use}"):
+            dnb.save(name, x)
+    sp = pytest.importorskip("scipy.sparse")
+    for sparse in (sp.eye_array(3), dnb.sparse.eye_array(3)):
+        with pytest.raises(TypeError, match="sparse array, expected a dense one; use .*save_npz"):
+            dnb.save("x.npy", sparse)
+    assert not os.listdir(".")
+    for name, use in (("x.csv", "read_csv"), ("x.csv.gz", "read_csv"), ("x.mtx", "mmread")):
+        write_text(name, "1,2\n")
+        with pytest.raises(ValueError, match=f"{name}: got .*use .*{use}"):
+            dnb.open(name)
+    np.save("x.x", x.to_numpy())
+    same(dnb.open("x.x.npy"), np.arange(9))
+
+
 def test_a_member_of_an_archive_is_opened_by_its_name(here, session):
     np.savez("x.npz", a=numbers((4, 3)), b=numbers(5))
     same(dnb.open("x.npz", "a")[1:], numbers((4, 3))[1:])
@@ -425,6 +494,39 @@ def test_columns_of_text(here, session, blocks):
     same(dnb.read_csv("t.csv", columns=["i"], dtype={"i": "f4"})["i"], np.arange(n, dtype="f4"))
     with pytest.raises(KeyError, match="column 'z'"):
         dnb.read_csv("t.csv", columns=["z"])
+
+
+def test_text_that_is_no_text_of_lines(here, session):
+    pytest.importorskip("pyarrow")
+    rows = "a,b\n" + "1,2\n" * 20
+    write_text("t.csv", rows + "3,four\n" + rows[4:])
+    with pytest.raises(TypeError, match=r"text in columns \['b'\] \(line 22: '3,four'\)"):
+        dnb.read_csv("t.csv")
+    for data, what in (
+        (rows.replace("\n", "\r").encode(), "carriage returns"),
+        (rows.encode("utf-16"), "UTF-16"),
+        (rows.replace("a", "\xe4").encode("latin-1"), "names of columns.*utf-8.*names="),
+    ):
+        with open("t.csv", "wb") as file:
+            file.write(data)
+        with pytest.raises(ValueError, match=f"t.csv.*{what}"):
+            dnb.read_csv("t.csv")
+
+
+def test_where_nothing_can_be_written_or_read(here, session):
+    x = dnb.arange(9, dist="block")
+    with pytest.raises(FileNotFoundError, match=r"file .*/none/x.npy: got No such file.*make it"):
+        dnb.save("none/x.npy", x)
+    write_text("empty.npy", "")
+    with pytest.raises(EOFError, match=r"empty.npy: got No data left in file"):
+        dnb.load("empty.npy")
+    with pytest.raises(TypeError, match=r"column 'z': got complex128.*x.real"):
+        dnb.to_parquet("t", {"z": x * 1j})
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("s.h5", "w") as file:
+        file["s"] = ["a", "b"]
+    with pytest.raises(TypeError, match=r"s.h5, dataset /s: got text or other objects"):
+        dnb.open("s.h5")
 
 
 def test_names_of_columns_in_quotes(here, session, blocks):

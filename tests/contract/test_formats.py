@@ -85,9 +85,10 @@ def test_zarr_shards_and_zip_files(here, session):
     assert zarr.open("x.zarr").shards == (8, 6)
     same(zarr.open("x.zarr")[...], x)
     same(dnb.open("x.zarr")[3:33], x[3:33])
-    with zarr.storage.ZipStore("z.zarr", mode="w") as store:
-        zarr.create_array(store, data=x, chunks=(8, 2))
-    same(dnb.open("z.zarr").read(dist="block"), x)
+    for name in ("z.zarr", "z.zarr.zip", "z.zip"):
+        with zarr.storage.ZipStore(name, mode="w") as store:
+            zarr.create_array(store, data=x, chunks=(8, 2))
+        same(dnb.open(name).read(dist="block"), x)
 
 
 def test_zarr_that_is_another_array_meanwhile(here, session):
@@ -235,6 +236,45 @@ def test_parquet_columns_in_names_of_folders(here, session):
     same(dnb.read_parquet("h")["h"], np.array([4, np.nan]))
 
 
+@pytest.mark.parametrize("rows", [7, 1000])
+def test_rows_of_parquet_that_match(here, session, monkeypatch, rows):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    n = 100
+    hole = [None if i % 9 == 0 else i % 10 for i in range(n)]
+    columns = {"i": np.arange(n), "f": fractions(n), "h": pa.array(hole, "int32")}
+    pq.write_table(pa.table(columns), "t.parquet", row_group_size=rows)
+    for filters in (
+        [("i", ">", 30), ("i", "<=", 60)],
+        [("f", ">=", 0)],
+        [("h", "==", 4)],
+        [("h", "!=", 4), ("i", "<", 50)],
+        [("i", "in", [3, 99, 500])],
+        [("h", "not in", [1, 2])],
+        [[("i", "<", 5)], [("i", "=", 95), ("f", "<", 1000)]],
+        [("i", ">", 500)],
+    ):
+        want = pq.read_table("t.parquet", filters=filters)
+        for dist in (None, "cyclic"):
+            found = dnb.read_parquet("t.parquet", columns=["f", "i"], filters=filters, dist=dist)
+            assert list(found) == ["f", "i"]
+            same(found["i"], want["i"].to_numpy())
+            same(found["f"], want["f"].to_numpy())
+    with open("t.parquet", "r+b") as file:  # the first rows are no good
+        file.seek(4)
+        file.write(b"\xff" * 8)
+    if rows == 7:
+        same(
+            dnb.read_parquet("t.parquet", columns=["i"], filters=[("i", ">", 97)])["i"],
+            np.array([98, 99]),
+        )
+    for wrong in ([("i", "~", 3)], [("i", ">")]):
+        with pytest.raises(ValueError, match=r"filters: got .* expected \(column"):
+            dnb.read_parquet("t.parquet", filters=wrong)
+    with pytest.raises(KeyError, match="column 'z'"):
+        dnb.read_parquet("t.parquet", filters=[("z", ">", 3)])
+
+
 def test_parquet_columns_behind_nested_ones(here, session):
     pq = pytest.importorskip("pyarrow.parquet")
     pa = pytest.importorskip("pyarrow")
@@ -279,6 +319,24 @@ def test_what_nobody_named_stays(here, session, name):
     same(dnb.open(name, "g/b").read(), y)
     same(dnb.open(name, "g/h/c").read(), y)
     assert os.listdir(".") == [name]
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.nc", "x.zarr"])
+def test_attributes(here, session, name):
+    pytest.importorskip({"x.h5": "h5py", "x.nc": "h5netcdf", "x.zarr": "zarr"}[name])
+    given = {"units": "K", "scale": 0.5, "n": 3, "range": [1, 2]}
+    dnb.save(name, dnb.arange(60.0, dist="block"), name="g/t", attrs=given)
+    found = dnb.open(name, "g/t").attrs
+    assert set(found) == set(given)
+    assert (found["units"], found["scale"], found["n"]) == ("K", 0.5, 3)
+    np.testing.assert_array_equal(found["range"], [1, 2])
+    dnb.save(name, dnb.arange(60.0), name="u")
+    assert dnb.open(name, "u").attrs == {}
+    assert dnb.open(name, "g/t").attrs["units"] == "K"
+    np.save("x.npy", np.arange(3))
+    assert dnb.open("x.npy").attrs == {}
+    with pytest.raises(TypeError, match="with options"):
+        dnb.save("x.npy", dnb.arange(3), attrs=given)
 
 
 def test_a_group_that_lists_its_arrays_lists_new_ones(here, session):

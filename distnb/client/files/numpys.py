@@ -25,7 +25,7 @@ from distnb.common.errors import explain
 from distnb.formats import npy
 from distnb.formats.archives import members_of
 from distnb.formats.stored import Stored, stamp_of
-from distnb.formats.table import FORMATS
+from distnb.formats.table import FORMATS, OTHERS
 from distnb.geometry.views import View
 
 __all__: list[str] = []
@@ -219,7 +219,8 @@ def load(
     file : str, path or open file
         A ``.npy`` or ``.npz`` file, which all engines see.
     mmap_mode : {'r', 'c'}, optional
-        Changes nothing: :func:`distnb.open` reads what is asked for.
+        With ``'r'`` nothing is read before it is used, and nobody can write into the array; ``'c'``
+        changes nothing. See also :func:`distnb.open`.
     allow_pickle : bool
         Changes nothing.
     dist : bool, str, tuple, DistArray or layout, optional
@@ -260,7 +261,8 @@ def load(
         return Archive(same, lambda name: asarray(found[name], **where))
     if _begins(path, b"PK"):
         return Archive(members_of(path), lambda name: open_(path, name).read(**where))
-    return open_(path, format="npy").read(**where)
+    opened = open_(path, format="npy")
+    return opened.later(**where) if mmap_mode == "r" else opened.read(**where)
 
 
 def _begins(path: str, magic: bytes) -> bool:
@@ -268,7 +270,10 @@ def _begins(path: str, magic: bytes) -> bool:
     with open(path, "rb") as file:
         found = file.read(6)
     if not found:
-        raise EOFError("No data left in file")
+        told = explain(
+            f"file {path}", "No data left in file", "a .npy or .npz file", "make it again"
+        )
+        raise EOFError(told)
     return found.startswith(magic)
 
 
@@ -304,6 +309,7 @@ def save(
     *,
     name: str | None = None,
     overwrite: bool = False,
+    attrs: Mapping[str, object] | None = None,
     **options: object,
 ) -> None:
     """Write an array to a file: each engine writes its own part.
@@ -326,6 +332,9 @@ def save(
     overwrite : bool
         Whether an array of this name in HDF5, NetCDF or Zarr, or a whole group of Zarr, is
         replaced. A file ``.npy`` always is.
+    attrs : mapping of str to values, optional
+        Attributes of the array in HDF5, NetCDF or Zarr; ``distnb.open(file, name).attrs`` reads
+        them.
     **options
         Of h5py's, h5netcdf's or zarr's function that makes it, as ``chunks=`` and
         ``compression=``; and ``dims=`` of NetCDF, the names of the axes.
@@ -346,8 +355,9 @@ def save(
     path = path_of(file)
     suffix = "" if path is None else os.path.splitext(path)[1].lower()
     row = next((f for f in FORMATS.values() if f.create and suffix in f.suffixes), None)
+    _check_savable(path, arr)
     if path is None or row is None or row.create is None or row.place is None:
-        if name is not None or options:
+        if name is not None or options or attrs:
             raise TypeError(
                 explain("save()", f"{file} with options", "none for .npy", "end in .h5 or .zarr")
             )
@@ -355,11 +365,23 @@ def save(
         return
     x = asarray(arr)
     place = once(x.session, row.place, path, name, overwrite)
-    given = place.options | options
+    given = place.options | options | ({"attrs": dict(attrs)} if attrs else {})
     with replacing(place.path, x.session, row.folder, place.beside, place.copied) as made:
         write(x, once(x.session, row.create, made, place.name, x.shape, x.dtype, given))
     if row.listed is not None and place.path != path:
         once(x.session, row.listed, path)
+
+
+def _check_savable(path: str | None, x: object) -> None:
+    """Raise unless an array can be saved under a name: not as what its name does not say."""
+    if hasattr(x, "nnz") and hasattr(x, "tocoo"):
+        do = "use distnb.sparse.save_npz or mmwrite, or x.toarray()"
+        raise TypeError(explain("save()", "a sparse array", "a dense one", do))
+    other = next((row for row in OTHERS if path is not None and row.has(path)), None)
+    if other is not None:
+        name = os.path.basename(str(path))
+        expected, do = "a name of .npy, .h5, .nc or .zarr", f"use {other.writes}"
+        raise ValueError(explain("save()", f"file {name!r}", expected, do))
 
 
 def _write_head(name: str, head: bytes, length: int) -> None:

@@ -12,20 +12,25 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike
 
 from distnb.client.files.reading import Source, read_here, read_view
+from distnb.client.files.unread import unread
 from distnb.client.handle.arguments import Dist, Grid, Subscript
 from distnb.client.handle.conversion import Readable
 from distnb.client.handle.indexing import index_view
 from distnb.client.record.advanced_indexing import is_advanced
 from distnb.client.session.session import Session
+from distnb.client.shape.joining import concatenate
 from distnb.common.addresses import whole_path
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain, without_secrets
 from distnb.formats.stored import Stored
-from distnb.formats.table import FORMATS, format_of
+from distnb.formats.table import FORMATS, OTHERS, format_of
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
 __all__ = ["Opened", "open_"]
+
+#: Runs of rows that are read by themselves; what lies between more of them is read, too.
+_RUNS = 32
 
 
 class Opened(NDArrayOperatorsMixin, Readable):
@@ -66,6 +71,12 @@ class Opened(NDArrayOperatorsMixin, Readable):
         """Lengths of what the format reads at once; without axes if there is no such thing."""
         return self._stored.chunks
 
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the array in the file, as its library returns them."""
+        found = FORMATS[self._stored.format].attributes
+        return {} if found is None else found(self._stored)
+
     def read(self, dist: Dist = None, grid: Grid = None, session: Session | None = None) -> Any:
         """Return an array of all of it.
 
@@ -96,12 +107,57 @@ class Opened(NDArrayOperatorsMixin, Readable):
         """
         return read_view(self._stored, self._view, dist, grid, session or self._session)
 
+    def later(self, dist: Dist = None, grid: Grid = None, session: Session | None = None) -> Any:
+        """Return an array that nobody can write into, which is read when it is used.
+
+        Parameters
+        ----------
+        dist, grid, session : optional
+            As in :meth:`read`.
+
+        Returns
+        -------
+        DistArray
+            Of the shape and dtype of the file. Its slices are read by themselves.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.save("x.npy", dnb.arange(3))
+        ...     dnb.open("x.npy").later()[1:].to_numpy()
+        array([1, 2])
+        """
+        return unread(Source(self._stored), self._view, dist, grid, session or self._session)
+
     def __getitem__(self, key: Subscript) -> Any:
         if is_advanced(key):
-            return self.read()[key]
+            return self._picked(key)
         view, element = index_view(self._view, key)
         found = read_view(self._stored, view, session=self._session)
         return found[()] if element else found
+
+    def _picked(self, key: Any) -> Any:
+        """Return what arrays of indices show: of rows that are named, no others are read."""
+        several = key if isinstance(key, tuple) else (key,)
+        rows = np.asarray(several[0]) if isinstance(several[0], list | np.ndarray) else np.empty(0)
+        if (
+            rows.ndim != 1
+            or rows.dtype.kind not in "iu"
+            or not rows.size
+            or is_advanced(several[1:])
+        ):
+            return self.read()[key]
+        n = self.shape[0]
+        if rows.min() < -n or rows.max() >= n:
+            wrong = rows[(rows < -n) | (rows >= n)][0]
+            raise IndexError(f"index {wrong} is out of bounds for axis 0 with size {n}")
+        wanted, place = np.unique(rows % n, return_inverse=True)
+        runs = np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1)
+        if len(runs) > _RUNS:
+            runs, place = [wanted], rows % n - wanted[0]
+        read = [self[(slice(run[0], run[-1] + 1), *several[1:])] for run in runs]
+        return (read[0] if len(read) == 1 else concatenate(read))[place]
 
     def __len__(self) -> int:
         if not self.shape:
@@ -140,10 +196,10 @@ class Opened(NDArrayOperatorsMixin, Readable):
         return function(*_read_all(args), **_read_all(kwargs))
 
     def __getattr__(self, name: str) -> Any:
-        """Return a method of the array that is read for it, as ``x.sum``."""
+        """Return what an array has, as ``x.sum``; it is read when an operation needs it."""
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.read(), name)
+        return getattr(self.later(), name)
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f", {self.name!r}"
@@ -211,6 +267,9 @@ def open_(
     row = FORMATS.get(found)
     if row is None or row.describe is None:
         known = [f.name for f in FORMATS.values() if f.describe is not None]
-        raise ValueError(explain("format", repr(found), f"one of {known}", "give format="))
+        other = next((row for row in OTHERS if row.has(whole)), None)
+        do = "give format=" if other is None else f"use {other.reads}"
+        got = f"format {found!r}" if found else "a name and first bytes that no format has"
+        raise ValueError(explain(f"file {without_secrets(whole)}", got, f"one of {known}", do))
     stored, view = row.describe(whole, name)
     return Opened(stored, view, name, session)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_, eq, ge, gt, le, lt, or_
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.files.reading import once, read_view
@@ -19,8 +22,8 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.addresses import local_path
 from distnb.common.errors import explain
-from distnb.formats.lines import Quotes, first_lines
-from distnb.formats.parquet import Table, check_folder
+from distnb.formats.lines import Quotes, first_lines, line_of, located
+from distnb.formats.parquet import COMPARISONS, Filter, Table, check_folder
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import kinds_of, quotes_of, table_of
 from distnb.geometry.layout import make_layout
@@ -107,13 +110,14 @@ def read_csv(
         "quote": quote,
     }
     start, lines = first_lines(whole, _HEAD, skiprows)
+    _check_text(whole, lines)
     lines = _rows(lines, options)
     titles, skipped = _titles(whole, lines, options) if names is None else (list(names), 0)
     start += sum(map(len, lines[:skipped]))
     lines = lines[skipped:]
     asked = titles if columns is None else list(dict.fromkeys(columns))
     wanted = [_known(whole, name, titles) for name in asked]
-    kinds, free = _kinds(whole, lines, titles, wanted, dtype, options)
+    kinds, free = _kinds(whole, start, lines, titles, wanted, dtype, options)
     given = (tuple(titles), tuple(wanted), kinds, free, options)
     found = parsed(at, whole, start, "table", given, (0,) * len(wanted), quotes_of(options))
     return {
@@ -139,7 +143,7 @@ def _rows(lines: list[bytes], options: dict[str, Any]) -> list[bytes]:
 def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[list[str], int]:
     """Return the names in the first line that has any, and how many lines that took."""
     for k, line in enumerate(lines):
-        text = line.decode("utf-8-sig").rstrip("\r\n")
+        text = _decoded(path, line).rstrip("\r\n")
         if options["comment"]:
             text = text.split(options["comment"], 1)[0]
         if text.strip():
@@ -149,6 +153,15 @@ def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[lis
             (names,) = csv.reader([text], delimiter=options["delimiter"], **how)
             return [name.strip() for name in names], k + 1
     raise ValueError(explain(f"file {path}", "no line", "names of columns", "give names="))
+
+
+def _decoded(path: str, line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        do = "convert it, or give names= and skiprows="
+        told = explain(f"file {path}, names of columns", error, "UTF-8", do)
+        raise ValueError(told) from None
 
 
 def _known(path: str, name: str, titles: list[str]) -> str:
@@ -161,8 +174,21 @@ def _known(path: str, name: str, titles: list[str]) -> str:
     return name
 
 
+def _check_text(path: str, lines: list[bytes]) -> None:
+    """Raise ValueError for text that is cut into lines in another way."""
+    begin = lines[0] if lines else b""
+    got = ""
+    if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
+        got, do = "UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"
+    elif b"\r" in begin.rstrip(b"\r\n") and len(lines) == 1:
+        got, do = "lines that end in carriage returns alone", "convert it: tr '\\r' '\\n'"
+    if got:
+        raise ValueError(explain(f"file {path}", got, "lines of UTF-8", do))
+
+
 def _kinds(
     path: str,
+    start: int,
     lines: list[bytes],
     titles: list[str],
     wanted: list[str],
@@ -185,16 +211,29 @@ def _kinds(
     text = [name for name, kind in kinds.items() if kind is None]
     if text:
         good = [name for name in titles if name not in text]
-        raise TypeError(
-            explain(f"file {path}", f"text in columns {text}", "numbers", f"use columns={good}")
-        )
+        place, line = _first_text(b"".join(lines), titles, text[0], options)
+        got = f"text in columns {text} (line {line_of(path, start + place)}: {line!r})"
+        raise TypeError(explain(f"file {path}", got, "numbers", f"use columns={good}"))
     return {name: str(kinds[name]) for name in wanted}, frozenset(free)
+
+
+def _first_text(
+    text: bytes, titles: list[str], name: str, options: dict[str, Any]
+) -> tuple[int, str]:
+    """Return where the first row is that has no number in a column, and what is there."""
+    quotes = quotes_of(options)
+    shown = Quotes(*quotes).masked(text)[0] if quotes else text
+    place = located(
+        text, lambda some: table_of(some, titles, [name], {name: "<f8"}, options), shown
+    )
+    return place, text[place:].split(b"\n", 1)[0][:60].decode("latin-1").rstrip()
 
 
 def read_parquet(
     path: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
+    filters: Sequence[Filter] | Sequence[Sequence[Filter]] | None = None,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
@@ -211,6 +250,11 @@ def read_parquet(
         The file or the folder, which all engines see.
     columns : sequence of str, optional
         Which columns; by default all, which have to be numbers then.
+    filters : sequence of (column, comparison, number), optional
+        Which rows: those that match all of them, or all of one of several sequences, as pyarrow
+        has them. Comparisons are ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in`` and ``not
+        in``; NaN, and so what is missing, matches the last one alone. Groups of rows in which the
+        file tells that none matches are not read.
     dist, grid, session : optional
         As in :func:`distnb.array`; by default columns are cut where groups of rows end.
 
@@ -239,10 +283,56 @@ def read_parquet(
     table = Table(whole)
     wanted = table.names if columns is None else list(dict.fromkeys(columns))
     table.check(wanted)
+    if filters is not None:
+        return _filtered(table, wanted, _several(filters), (dist, grid), session)
     return {
         name: read_view(*table.column(name), dist=dist, grid=grid, session=session)
         for name in wanted
     }
+
+
+def _several(filters: Any) -> list[list[Filter]]:
+    """Return sequences of filters, of which one has to match; raise ValueError for others."""
+    given = [*filters]
+    several = [[*each] for each in given] if given and isinstance(given[0][0], tuple) else [given]
+    for each in [one for found in several for one in found]:
+        if len(each) != 3 or each[1] not in COMPARISONS:
+            expected = f"(column, comparison, number), comparisons {[*COMPARISONS]}"
+            raise ValueError(explain("filters", repr(each), expected, "write it so"))
+    return several
+
+
+def _filtered(
+    table: Table,
+    wanted: Sequence[str],
+    filters: list[list[Filter]],
+    where: tuple[Dist, Grid],
+    session: Session | None,
+) -> dict[str, Any]:
+    """Return the rows of columns that match."""
+    compared = [name for each in filters for name, _, _ in each]
+    table.check(compared)
+    groups = table.matching(filters)
+    read = {
+        name: read_view(*table.column(name, groups), session=session)
+        for name in dict.fromkeys([*wanted, *compared])
+    }
+    each = [reduce(and_, [_matches(read[n], op, v) for n, op, v in some]) for some in filters]
+    mask = reduce(or_, each)
+    found = {name: read[name][mask] for name in wanted}
+    if where == (None, None):
+        return found
+    return {name: x.redistribute(*where) for name, x in found.items()}
+
+
+def _matches(x: Any, comparison: str, value: Any) -> Any:
+    """Return which elements match."""
+    if comparison in ("in", "not in"):
+        found = reduce(or_, [x == each for each in value], np.zeros_like(x, bool))
+        return found if comparison == "in" else ~found
+    if comparison == "!=":
+        return (x != value) & ~np.isnan(x)
+    return {"=": eq, "==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}[comparison](x, value)
 
 
 def to_parquet(
@@ -272,6 +362,10 @@ def to_parquet(
     array([1, 2])
     """
     found = {name: asarray(x) for name, x in columns.items()}
+    for name, x in found.items():
+        if x.dtype.kind == "c":
+            do = "write x.real and x.imag"
+            raise TypeError(explain(f"column {name!r}", f"{x.dtype}", "real numbers", do))
     shapes = {x.shape for x in found.values()}
     if len(shapes) != 1 or len(*shapes) != 1:
         raise ValueError(

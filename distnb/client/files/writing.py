@@ -89,10 +89,15 @@ def _begin(path: str, folder: bool, beside: str, copied: bool) -> str:
             explain(f"file {path}", "a folder", "a name for a file", "name one in it")
         )
     name = os.path.join(above, f".{last[:200]}.{os.urandom(4).hex()}.part")
-    if folder:
-        os.mkdir(name)
-        return name
-    fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    try:
+        if folder:
+            os.mkdir(name)
+            return name
+        fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        got, do = f"{error.strerror} in folder {above}", "make it, or use another folder"
+        told = explain(f"file {path}", got, "a folder to write into", do)
+        raise type(error)(told) from None
     try:
         with contextlib.suppress(OSError):  # there is no old file
             os.fchmod(fd, stat.S_IMODE(os.stat(real).st_mode))
