@@ -81,8 +81,11 @@ def calls(long: Callable[..., Any]) -> Callable[..., Any]:
     """Return the method that NumPy's ufuncs call; ``long`` does what is not in reach."""
 
     @wraps(long)
-    def function(self: Array, ufunc: Any, method: str, *inputs: ArrayLike, **options: Any) -> Any:
-        if type(ufunc) is not np.ufunc:
+    def function(
+        self: Array, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: Any
+    ) -> Any:
+        kind: type = type(ufunc)
+        if kind is not np.ufunc:
             inputs, options = as_numpys(ufunc, method, inputs, options)
         found = called(ufunc, method, inputs, options)
         return long(self, ufunc, method, *inputs, **options) if found is None else found

@@ -72,8 +72,8 @@ def array(
         The layout. None: blocks along the first axis that is at least as long as there are engines.
         ``'replicated'``; ``('engine', r)``: all on one; one word for the first axis or a tuple with
         a word for each: ``'*'`` whole, ``'block'``, ``'cyclic'``, ``('cyclic', k)`` block-cyclic,
-        ``('irregular', cuts)``; or another array or its ``layout``. True: spread as for None, however
-        small it is; False: not spread, in the notebook however large it is.
+        ``('irregular', cuts)``; or another array or its ``layout``. True: spread as for
+        None, however small it is; False: not spread, in the notebook however large it is.
     grid : int or tuple of int, optional
         Engines along each split axis.
     copy : bool or None
