@@ -11,7 +11,26 @@ from typing import Any
 from distnb.left_out import listing
 from distnb.pictures.axes import PixelAxes
 
-__all__ = ["contour", "contourf", "hist", "imshow", "pcolormesh", "plot", "scatter"]
+__all__ = [
+    "contour",
+    "contourf",
+    "ecdf",
+    "errorbar",
+    "fill_between",
+    "hexbin",
+    "hist",
+    "imshow",
+    "matshow",
+    "pcolor",
+    "pcolormesh",
+    "plot",
+    "scatter",
+    "spy",
+]
+
+
+#: What a colour bar can be of.
+_COLOURED = ("hexbin", "imshow", "matshow", "pcolor", "pcolormesh", "scatter")
 
 __dir__ = listing(__all__)
 
@@ -27,7 +46,7 @@ def _axes(ax: Any) -> Any:
 
 def _draw(name: str, ax: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     found = getattr(PixelAxes, name)(_axes(ax), *args, **options)
-    if name in ("imshow", "scatter", "pcolormesh") and ax is None:
+    if name in _COLOURED and ax is None:
         from matplotlib import pyplot as plt
 
         plt.sci(found)
@@ -110,3 +129,48 @@ def contourf(*args: Any, ax: Any = None, **options: Any) -> Any:
 def pcolormesh(*args: Any, ax: Any = None, **options: Any) -> Any:
     """Draw cells of colour, as ``matplotlib.pyplot.pcolormesh``; cells are means of pixels."""
     return _draw("pcolormesh", ax, args, options)
+
+
+def pcolor(*args: Any, ax: Any = None, **options: Any) -> Any:
+    """Draw cells of colour, as ``matplotlib.pyplot.pcolor``; cells are means of pixels."""
+    return _draw("pcolor", ax, args, options)
+
+
+def matshow(Z: Any, *, ax: Any = None, **options: Any) -> Any:  # noqa: N803
+    """Show a matrix, as ``matplotlib.axes.Axes.matshow``; pixels are means of their elements."""
+    return _draw("matshow", ax, (Z,), options)
+
+
+def spy(Z: Any, precision: Any = 0, *, ax: Any = None, **options: Any) -> Any:  # noqa: N803
+    """Show where a matrix is not 0, as ``matplotlib.pyplot.spy``.
+
+    Of 1,048,576 elements or more a pixel is black where one of its elements is: none is lost.
+    """
+    return _draw("spy", ax, (Z, precision), options)
+
+
+def hexbin(x: Any, y: Any, *, ax: Any = None, **options: Any) -> Any:
+    """Draw in hexagons how many points there are, as ``matplotlib.pyplot.hexbin``.
+
+    Of 1,048,576 points or more engines count those in cells of a tenth of a hexagon, which belong
+    to the hexagon where their middle is.
+    """
+    return _draw("hexbin", ax, (x, y), options)
+
+
+def fill_between(x: Any, y1: Any, y2: Any = 0, *, ax: Any = None, **options: Any) -> Any:
+    """Fill what is between two lines, as ``matplotlib.pyplot.fill_between``.
+
+    Of 1,048,576 points or more those are read that one of the lines needs, as for :func:`plot`.
+    """
+    return _draw("fill_between", ax, (x, y1, y2), options)
+
+
+def errorbar(x: Any, y: Any, yerr: Any = None, *, ax: Any = None, **options: Any) -> Any:
+    """Draw a line with errors, as ``matplotlib.pyplot.errorbar``: at the points that it needs."""
+    return _draw("errorbar", ax, (x, y, yerr), options)
+
+
+def ecdf(x: Any, *, ax: Any = None, **options: Any) -> Any:
+    """Draw shares of elements below each, as ``matplotlib.pyplot.ecdf``, in half pixels' steps."""
+    return _draw("ecdf", ax, (x,), options)

@@ -7,24 +7,28 @@ other ways to draw lead here. What is not large goes to matplotlib as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.projections import register_projection
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.math.ufuncs import absolute
 from distnb.client.stats.histograms import histogram
 from distnb.common.errors import DistnbError, explain
 from distnb.pictures.binning import Window, block_means
 from distnb.pictures.live import Cells, Picture, Scattered, Trace, pixels_of
-from distnb.pictures.reducing import image
+from distnb.pictures.reducing import extent_of, image, points, steps_of, thinned
 
 __all__ = ["LARGE", "PixelAxes"]
 
 #: Elements from which a picture is made of what engines reduce; of fewer it is matplotlib's own.
 LARGE = 1 << 20
+#: Cells along an axis for each hexagon.
+_FINER = 10
 #: What was told.
 _TOLD: set[str] = set()
 
@@ -33,11 +37,11 @@ def _is_large(*arrays: Any) -> bool:
     return any(isinstance(x, DistArray) and x.size >= LARGE for x in arrays)
 
 
-def _tell(what: str) -> None:
+def _tell(what: str, zooms: bool = True) -> None:
     """Say once of what pictures of a kind are made."""
     if what not in _TOLD:
         _TOLD.add(what)
-        print(f"distnb: large arrays are drawn as {what}; zooming in shows more")
+        print(f"distnb: large arrays are drawn as {what}" + "; zooming in shows more" * zooms)
 
 
 class PixelAxes(Axes):
@@ -130,12 +134,8 @@ class PixelAxes(Axes):
 
     def scatter(self, x: Any, y: Any, s: Any = None, c: Any = None, **options: Any) -> Any:
         """As matplotlib's; one marker stands for all points of a cell smaller than itself."""
-        if not _is_large(x, y, c) or options.get("data") is not None:
+        if not _is_large(x, y, s, c) or options.get("data") is not None:
             return super().scatter(x, y, s, c, **options)
-        if np.ndim(s):
-            raise ValueError(
-                explain("s", f"sizes of shape {np.shape(s)}", "one size", "pass a number")
-            )
         x, y = _arrays(x, y)
         if x.size != y.size:
             raise ValueError("x and y must be the same size")
@@ -143,14 +143,20 @@ class PixelAxes(Axes):
 
         _tell("one marker for all points that lie in a third of it")
         size = rcParams["lines.markersize"] ** 2 if s is None else s
+        sized = np.ndim(size) > 0
+        if sized and size.size != x.size:
+            raise ValueError(
+                "s must be a scalar, or float array-like with the same size as x and y"
+            )
         valued = isinstance(c, DistArray | np.ndarray) and c.size == x.size
-        live = Scattered(x.ravel(), y.ravel(), c.ravel() if valued else None, size, self)
+        colors, sizes = c.ravel() if valued else None, size.ravel() if sized else size
+        live = Scattered(x.ravel(), y.ravel(), colors, sizes, self)
         cells = live.read()
         alpha = options.pop("alpha", None)
         xs, ys = cells.offsets.T
-        options |= {"s": size, "c": cells.colors if valued else c}
+        options |= {"s": cells.sizes if sized else size, "c": cells.colors if valued else c}
         live.artist = super().scatter(xs, ys, **options)
-        live.dress = _dressing(alpha, valued)
+        live.dress = _dressing(alpha, valued, sized)
         live.dress(live.artist, cells)
         self._live.append(live)
         return live.artist
@@ -169,6 +175,73 @@ class PixelAxes(Axes):
             options.setdefault("shading", "nearest")
         return super().pcolormesh(*self._reduced(args), **options)
 
+    def pcolor(self, *args: Any, **options: Any) -> Any:
+        """As matplotlib's; cells are means of the elements of a pixel."""
+        if _is_large(*args):
+            options.setdefault("shading", "nearest")
+        return super().pcolor(*self._reduced(args), **options)
+
+    def matshow(self, Z: Any, **options: Any) -> Any:  # noqa: N803
+        """As matplotlib's; pixels are the means of the elements that they show."""
+        if not _is_large(Z):
+            return super().matshow(Z, **options)
+        super().matshow(np.zeros((1, 1))).remove()  # it sets ticks and title where they are to be
+        return self.imshow(Z, **({"origin": "upper", "interpolation": "nearest"} | options))
+
+    def spy(self, Z: Any, precision: Any = 0, **options: Any) -> Any:  # noqa: N803
+        """As matplotlib's; a pixel is black where one of its elements is."""
+        if not _is_large(Z) or {"marker", "markersize"} & options.keys():
+            return super().spy(Z, precision=precision, **options)
+        where = {name: options[name] for name in ("origin", "aspect") if name in options}
+        super().spy(np.zeros((1, 1)), **where).remove()
+        colors = {"cmap": ListedColormap(["w", "k"], name="binary"), "vmin": 0, "vmax": 1e-12}
+        kinds = {"origin": "upper", "aspect": "equal", "interpolation": "nearest"}
+        return self.imshow(absolute(Z) > precision, **(kinds | colors | options))
+
+    def hexbin(self, x: Any, y: Any, C: Any = None, **options: Any) -> Any:  # noqa: N803
+        """As matplotlib's; engines count in cells that are smaller than hexagons."""
+        scales = {options.get("xscale", "linear"), options.get("yscale", "linear")}
+        if not _is_large(x, y) or C is not None or scales != {"linear"}:
+            return super().hexbin(x, y, C, **options)
+        _tell("counts of points in cells of a tenth of a hexagon", zooms=False)
+        x, y = _arrays(x, y)
+        limits = options.pop("extent", None) or (*extent_of(x), *extent_of(y))
+        wide, high = np.broadcast_to(options.get("gridsize", 100), 2) * _FINER
+        found = points(x.ravel(), y.ravel(), None, limits, (int(wide), int(high)))
+        counts = np.zeros(wide * high)
+        counts[found.cells] = found.counts
+        row, column = np.divmod(np.arange(wide * high), wide)
+        xs = limits[0] + (column + 0.5) * (limits[1] - limits[0]) / wide
+        ys = limits[2] + (row + 0.5) * (limits[3] - limits[2]) / high
+        least = options.pop("mincnt", None) or 0
+        options |= {"extent": limits, "reduce_C_function": partial(_sum_of, least)}
+        return super().hexbin(xs, ys, counts, **options)
+
+    def fill_between(self, x: Any, y1: Any, y2: Any = 0, *args: Any, **options: Any) -> Any:
+        """As matplotlib's, between the extremes of each pixel's points."""
+        if not _is_large(x, y1, y2) or args:
+            return super().fill_between(x, y1, y2, *args, **options)
+        _tell("the extremes of each pixel's points, once", zooms=False)
+        where = options.pop("where", None)
+        x, y1, y2, where = thinned(x, (y1, y2), (where,), 2 * pixels_of(self)[1])
+        return super().fill_between(x, y1, y2, where, **options)
+
+    def errorbar(
+        self, x: Any, y: Any, yerr: Any = None, xerr: Any = None, *args: Any, **options: Any
+    ) -> Any:
+        """As matplotlib's, of the extremes of each pixel's points."""
+        if _is_large(x, y, yerr, xerr):
+            _tell("the extremes of each pixel's points, once", zooms=False)
+            x, y, yerr, xerr = thinned(x, (y,), (yerr, xerr), 2 * pixels_of(self)[1])
+        return super().errorbar(x, y, yerr, xerr, *args, **options)
+
+    def ecdf(self, x: Any, weights: Any = None, **options: Any) -> Any:
+        """As matplotlib's, in steps of half a pixel."""
+        if not _is_large(x) or weights is not None:
+            return super().ecdf(x, weights, **options)
+        _tell("steps of half a pixel", zooms=False)
+        return super().ecdf(steps_of(x, 2 * max(pixels_of(self))), **options)
+
     def _reduced(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return a grid and the values on it with about as many elements as there are pixels."""
         grids = 3 if len(args) > 2 else 1
@@ -184,6 +257,12 @@ class PixelAxes(Axes):
         x = _means(x, height, width) if np.ndim(x) == 2 else _along(x, columns, width)
         y = _means(y, height, width) if np.ndim(y) == 2 else _along(y, rows, height)
         return x, y, _means(values, height, width), *args[grids:]
+
+
+def _sum_of(least: int, counts: Any) -> float:
+    """Return how many points a hexagon has; NaN, which is not drawn, if there are too few."""
+    total = float(np.sum(counts))
+    return total if total >= least else np.nan
 
 
 def _shape_alone(x: Any) -> Any:
@@ -239,12 +318,14 @@ def _curves(args: tuple[Any, ...]) -> list[tuple[Any, Any, str | None]]:
     return found
 
 
-def _dressing(alpha: float | None, valued: bool) -> Callable[[Any, Cells], None]:
-    """Return what gives markers colours, and the opacity of as many as they stand for."""
+def _dressing(alpha: float | None, valued: bool, sized: bool) -> Callable[[Any, Cells], None]:
+    """Return what gives markers colours, sizes, and the opacity of as many as they stand for."""
 
     def dress(artist: Any, cells: Cells) -> None:
         if valued:
             artist.set_array(cells.colors)
+        if sized:
+            artist.set_sizes(cells.sizes)
         if alpha is not None:
             artist.set_alpha(1 - (1 - alpha) ** np.minimum(cells.counts, 1000))
 

@@ -150,14 +150,17 @@ class Cells(NamedTuple):
     offsets: np.ndarray
     counts: np.ndarray
     colors: np.ndarray | None
+    sizes: np.ndarray | None
 
 
 class Scattered:
     """A cloud of many points: one marker for all points of a cell that is smaller than a marker."""
 
-    def __init__(self, x: Any, y: Any, colors: Any, size: float, ax: Any) -> None:
+    def __init__(self, x: Any, y: Any, colors: Any, size: Any, ax: Any) -> None:
         self.args, self.ax = (x, y, colors), ax
-        self.size = max(1.0, np.sqrt(size) * ax.figure.dpi / 72 / 3)
+        self.sizes = size if np.ndim(size) else None
+        mean = size if self.sizes is None else float(size.mean())
+        self.size = max(1.0, np.sqrt(mean) * ax.figure.dpi / 72 / 3)
         self.extent = (*extent_of(x), *extent_of(y))
         self.shown = self.extent
         self.artist: Any = None
@@ -173,7 +176,11 @@ class Scattered:
         xs = left + (column + 0.5) * (right - left) / cells[0]
         ys = bottom + (row + 0.5) * (top - bottom) / cells[1]
         colors = None if found.sums is None else found.sums / found.counts
-        return Cells(np.stack([xs, ys], axis=1), found.counts, colors)
+        sizes = None
+        if self.sizes is not None:  # the cells are the same: they have the same points
+            added = points(*self.args[:2], self.sizes, self.shown, cells).sums
+            sizes = None if added is None else added / found.counts
+        return Cells(np.stack([xs, ys], axis=1), found.counts, colors, sizes)
 
     def update(self) -> None:
         """Fetch what the axes show now, if that is something else."""

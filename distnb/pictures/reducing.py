@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,30 @@ from distnb.client.array.migration import bounds_of
 from distnb.client.math.ufuncs import fmax, fmin, isfinite, where
 from distnb.client.parts.foreach import foreach
 from distnb.client.record.creation import array
+from distnb.client.stats.quantiles import quantile
+from distnb.common.config import config
 from distnb.pictures.binning import Cloud, Strip, Window, cloud, extremes, strip
 
-__all__ = ["extent_of", "image", "line", "points"]
+__all__ = ["extent_of", "image", "line", "pixels_come", "points", "steps_of", "thinned"]
 
 #: Elements up to which a window of an array is fetched as it is.
 _FETCHED = 1 << 18
+#: Bytes that a picture's pixels may have: more than any screen shows.
+_PIXELS = 1 << 30
 
 
+@contextmanager
+def pixels_come() -> Iterator[None]:
+    """Let come what is of the size of a picture: the gather budget is about arrays."""
+    budget = config.gather_budget
+    config.gather_budget = max(budget, _PIXELS)
+    try:
+        yield
+    finally:
+        config.gather_budget = budget
+
+
+@pixels_come()
 def image(x: DistArray, window: Window) -> tuple[np.ndarray, float, float]:
     """Return the means of the pixels of a window, and the extremes of what they are made of.
 
@@ -84,6 +102,7 @@ def _joined(found: Any, window: Window, axis: int) -> Strip | None:
     return Strip(0, sums, counts, min(s.low for s in strips), max(s.high for s in strips))
 
 
+@pixels_come()
 def line(
     x: Any, y: Any, begin: int, end: int, runs: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,8 +112,8 @@ def line(
     """
     x, y = (None if a is None else a[begin:end] for a in (x, y))
     if end - begin <= max(_FETCHED, 4 * runs):
-        places, ys = np.arange(begin, end), np.asarray(y)
-        return places, places if x is None else np.asarray(x), ys
+        places, ys = np.arange(begin, end), _read(y)
+        return places, places if x is None else _read(x), ys
     one = next(a for a in (y, x) if isinstance(a, DistArray))
     size = (end - begin) // runs
     found = foreach(extremes, *[_split(a, one) for a in (y, x)], size)
@@ -102,6 +121,31 @@ def line(
     places = np.concatenate([p[0] + at for p, at in zip(found, starts, strict=False)]) + begin
     ys = np.concatenate([part[2] for part in found])
     return places, places if x is None else np.concatenate([part[1] for part in found]), ys
+
+
+def _read(x: Any) -> np.ndarray:
+    """Return the elements of what is small enough for a picture."""
+    return x.to_numpy() if isinstance(x, DistArray) else np.asarray(x)
+
+
+@pixels_come()
+def thinned(x: Any, ys: Sequence[Any], others: Sequence[Any], runs: int) -> list[Any]:
+    """Return points of several lines over the same ``x``: all those that one of them needs.
+
+    Others are what else belongs to the points, such as their errors, along their last axis. What is
+    one number stays it.
+    """
+    n = len(x)
+    lines = [y for y in ys if np.ndim(y)]
+    places = np.unique(np.concatenate([line(None, y, 0, n, runs)[0] for y in lines]))
+    return [_read(a[..., places]) if np.ndim(a) else a for a in (x, *ys, *others)]
+
+
+@pixels_come()
+def steps_of(x: DistArray, steps: int) -> np.ndarray:
+    """Return so many elements, in order, that as many others are below each as below the next."""
+    shares = np.arange(1, steps + 1) / steps
+    return _read(quantile(x.ravel(), shares, method="inverted_cdf"))
 
 
 def extent_of(x: Any) -> tuple[float, float]:
@@ -124,6 +168,7 @@ def _split(x: Any, like: DistArray) -> Any:
     return whole.splits()
 
 
+@pixels_come()
 def points(
     x: Any, y: Any, colors: Any, limits: tuple[float, float, float, float], cells: tuple[int, int]
 ) -> Cloud:

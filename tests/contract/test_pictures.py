@@ -200,10 +200,93 @@ def test_clouds_have_a_marker_for_each_cell():
     assert len(offsets) < len(x)
     cell = (x.max() - x.min()) / 30
     assert np.abs(found.get_array() - offsets[:, 0]).max() < cell
-    with pytest.raises(ValueError, match="sizes of shape"):
-        plt.scatter(dnb.array(x), y, s=np.ones(20000))
+    sizes = 5 + 50 * np.abs(x)
+    looks(lambda ax, a, b, s: ax.scatter(a, b, s=s), [x, y, sizes], atol=0.05)
+    with pytest.raises(ValueError, match="s must be a scalar"):
+        plt.scatter(dnb.array(x), y, s=np.ones(19999))
     with pytest.raises(ValueError, match="same size"):
         plt.scatter(dnb.array(x), y[1:])
+
+
+def _noise(n=20000):
+    return np.random.default_rng(5).standard_normal(n)
+
+
+def _sparse():
+    return np.where(matrix() > 0.99, 1.0, 0.0)
+
+
+#: Kinds of pictures -> how they are drawn, of which arrays, and by how much they may differ.
+KINDS = {
+    "matshow": (lambda ax, a: ax.matshow(a), lambda: [matrix()], 0.02),
+    "pcolor": (lambda ax, a: ax.pcolor(a), lambda: [matrix(90, 70)], 0.03),
+    "spy": (lambda ax, a: ax.spy(a), lambda: [_sparse()], 0.03),
+    "spy, precisely": (
+        lambda ax, a: ax.spy(a, precision=0.5, origin="lower"),
+        lambda: [matrix()],
+        0.03,
+    ),
+    "hexbin": (
+        lambda ax, a, b: ax.hexbin(a, b, gridsize=9),
+        lambda: [_noise(), _noise()[::-1]],
+        0.03,
+    ),
+    "hexbin, many": (
+        lambda ax, a, b: ax.hexbin(a, b, gridsize=(9, 5), mincnt=3, bins="log"),
+        lambda: [_noise(), _noise()[::-1]],
+        0.04,
+    ),
+    "fill_between": (
+        lambda ax, x, a: ax.fill_between(x, a),
+        lambda: [np.linspace(0, 9, 20000), _noise()],
+        0.03,
+    ),
+    "fill_between two": (
+        lambda ax, x, a: ax.fill_between(x, a, a + 1, color="r"),
+        lambda: [np.linspace(0, 9, 20000), np.sin(np.linspace(0, 9, 20000)) + _noise() / 9],
+        0.03,
+    ),
+    "errorbar": (
+        lambda ax, x, a: ax.errorbar(x, a, abs(a) / 5),
+        lambda: [np.linspace(0, 9, 20000), _noise()],
+        0.03,
+    ),
+    "ecdf": (lambda ax, a: ax.ecdf(a), lambda: [_noise()], 0.02),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_other_kinds_look_as_those_of_matplotlib(name):
+    draw, arrays, atol = KINDS[name]
+    with setting(gather_budget=1 << 10):  # pictures do not count
+        looks(draw, arrays(), atol=atol)
+
+
+def test_kinds_have_functions_of_their_own():
+    y = dnb.array(_noise())
+    _, ax = plt.subplots()
+    with setting(gather_budget=1 << 10):
+        for name, args in {
+            "matshow": (dnb.array(matrix()),),
+            "pcolor": (dnb.array(matrix()),),
+            "spy": (dnb.array(_sparse()),),
+            "hexbin": (y, y),
+            "fill_between": (np.arange(20000), y),
+            "errorbar": (np.arange(20000), y, 0.1),
+            "ecdf": (y,),
+        }.items():
+            assert getattr(dnb.plot, name)(*args, ax=ax) is not None
+    assert plt.colorbar(dnb.plot.matshow(dnb.array(matrix())))
+
+
+def test_what_pictures_fetch_does_not_count_against_the_budget():
+    x = matrix()
+    with setting(gather_budget=100):
+        for draw in ("imshow", "pcolormesh", "contourf"):
+            looks(lambda ax, a, draw=draw: getattr(ax, draw)(a), [x], atol=0.03)
+        looks(lambda ax, a: ax.plot(a), [_noise()], atol=0.05)
+        looks(lambda ax, a, b: ax.scatter(a, b, s=30), [_noise(), _noise()], atol=0.03)
+        assert dnb.config.gather_budget == 100
 
 
 def test_what_is_drawn_says_so_once(capsys, monkeypatch):
