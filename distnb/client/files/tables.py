@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_, eq, ge, gt, le, lt, or_
 from typing import Any
@@ -291,7 +291,7 @@ def read_parquet(
     }
 
 
-def _several(filters: Any) -> list[list[Filter]]:
+def _several(filters: Iterable[Any]) -> list[list[Filter]]:
     """Return sequences of filters, of which one has to match; raise ValueError for others."""
     given = [*filters]
     several = [[*each] for each in given] if given and isinstance(given[0][0], tuple) else [given]
