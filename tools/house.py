@@ -33,7 +33,6 @@ ISLAND = 60
 #: Why such a module is one of its own nevertheless.
 ISLANDS: dict[str, str] = {
     "distnb.engines.parts.tickets": "what the system does at once, apart from what is drawn for",
-    "distnb.engines.files.parsing": "each command of files is a module of its own",
     "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",
     "distnb.engines.worker.agreement": "messages of its own, and no part of running batches",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",
