@@ -35,7 +35,6 @@ ISLANDS: dict[str, str] = {
     "distnb.client.array.method_docs": "about texts alone, when all functions are there",
     "distnb.client.reports.memory_bandwidth": "a measurement of its own, beside what is reported",
     "distnb.engines.parts.tickets": "what the system does at once, apart from what is drawn for",
-    "distnb.engines.files.parsing": "each command of files is a module of its own",
     "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",
     "distnb.engines.worker.agreement": "messages of its own, and no part of running batches",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",

@@ -133,7 +133,7 @@ def tables():
             columns = chance.choice((1, 2, 3))
             given = {**options, "delimiter": chance.choice((None, ","))}
             try:
-                (found,) = text.share(path, 0, 0, 1, "loadtxt", ("<f8", columns, given))
+                (found,) = text.share(path, 0, 0, 1, None, "loadtxt", ("<f8", columns, given))
             except ValueError as error:
                 return _named(error, path)
             with warnings.catch_warnings():
@@ -156,7 +156,7 @@ def triplets():
             field = chance.choice(("real", "integer", "complex", "pattern"))
             given = ((4, 4), field, chance.choice(("general", "symmetric")))
             try:
-                rows, columns, _ = text.share(path, 0, 0, 1, "market", given)
+                rows, columns, _ = text.share(path, 0, 0, 1, None, "market", given)
             except ValueError as error:
                 return _named(error, path)
             assert ((rows >= 0) & (rows < 4) & (columns >= 0) & (columns < 4)).all()
