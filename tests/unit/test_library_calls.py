@@ -101,3 +101,27 @@ def _outcome(call, names):
     if not refused:
         eval(call, names)
     return "refuses" if refused else "gathers"
+
+
+ASSERTIONS = (
+    *("assert_allclose", "assert_array_equal", "assert_array_almost_equal", "assert_array_max_ulp"),
+    *("assert_array_almost_equal_nulp", "assert_equal", "assert_almost_equal"),
+)
+
+
+@pytest.mark.parametrize("name", ASSERTIONS)
+def test_assertions_of_numpy_take_distributed_arrays(name):
+    x = np.arange(12.0).reshape(3, 4)
+    numpys, ours = getattr(np.testing, name), getattr(dnb.testing, name)
+    with setting(cutoff=0, place="engines"), dnb.inprocess(2):
+        a = dnb.array(x)
+        pairs = [(a, x), (x, a)] + (
+            [] if name in ("assert_equal", "assert_almost_equal") else [(a, a)]
+        )
+        for one, other in pairs:
+            numpys(one, other)
+            with pytest.raises(AssertionError):
+                numpys(one + 1, other)
+        ours(a, a)
+        with pytest.raises(AssertionError):
+            ours(a + 1, a)
