@@ -1,12 +1,13 @@
 """Methods that are functions under another name do what NumPy's methods do."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import agree, same
+from tests.contract.support import agree, same, setting
 
 pytestmark = pytest.mark.ways("cutoff")
 
@@ -96,3 +97,11 @@ def test_functions_have_the_methods_of_ufuncs(session):
     assert (dnb.add.nin, dnb.add.nout, dnb.add.identity) == (2, 1, 0)
     with pytest.raises(ValueError, match="binary"):
         dnb.sqrt.reduce(a)
+
+
+def test_what_is_too_large_to_be_pickled_says_what_to_do(session):
+    x = dnb.arange(300.0)
+    same(pickle.loads(pickle.dumps(x)), np.arange(300.0))
+    told = pytest.raises(dnb.GatherError, match=r"^pickling an array: .* dnb\.save\(path, x\)")
+    with setting(gather_budget=100), told:
+        pickle.dumps([x])

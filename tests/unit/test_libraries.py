@@ -88,12 +88,41 @@ print("all is well")
 """
 
 
+#: The calls of SciPy's that docs/libraries.md tells of.
+PAGE = """
+import importlib, re
+import scipy
+import distnb as dnb
+
+page = open("docs/libraries.md", encoding="utf-8").read().partition("## By the array API")[2]
+rows = re.findall(r"^\\| `(scipy.*)` \\| (stays|gathers) \\|$", page, re.MULTILINE)
+assert len(rows) > 30 and page.count("\\n| ") == len(rows) + 1
+dnb.config.place = "engines"
+with dnb.inprocess(2):
+    names = {"A": dnb.random.default_rng(1).random((300, 100)), "x": dnb.arange(3000) * 0.5}
+    for call, outcome in rows:
+        importlib.import_module(call.partition("(")[0].rpartition(".")[0])
+        dnb.config.gather_budget = 1000
+        try:
+            found = eval(call, names | {"scipy": scipy})
+        except dnb.GatherError:
+            dnb.config.gather_budget = 2**30
+            eval(call, names | {"scipy": scipy})
+            assert outcome == "gathers", call
+        else:
+            assert outcome == "stays", call
+            assert isinstance(found, dnb.DistArray), (call, type(found))
+print("all is well")
+"""
+
+
 @pytest.mark.tier("test")
 @pytest.mark.skipif(not (find_spec("scipy") and find_spec("sklearn")), reason="not installed")
-@pytest.mark.parametrize("program", [PROGRAM, SPECIAL], ids=["many", "special"])
+@pytest.mark.parametrize("program", [PROGRAM, SPECIAL, PAGE], ids=["many", "special", "page"])
 def test_scikit_learn_and_scipy(program):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
+        cwd=ROOT,
         env=os.environ | {"SCIPY_ARRAY_API": "1", "DISTNB_CUTOFF": "0"},
         capture_output=True,
         text=True,
@@ -102,6 +131,28 @@ def test_scikit_learn_and_scipy(program):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout == "all is well\n"
+
+
+@pytest.mark.skipif(not (find_spec("scipy") and find_spec("sklearn")), reason="not installed")
+@pytest.mark.parametrize(
+    ("every", "passed"),
+    [
+        pytest.param(1, 140, marks=pytest.mark.tier("test-all")),
+        pytest.param(7, 20, marks=pytest.mark.tier("test")),
+    ],
+)
+def test_what_scikit_learn_lists_as_supporting_the_array_api(every, passed):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.scikit_learn", str(every)],
+        cwd=ROOT,
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-3000:]
+    assert int(done.stdout.split()[0]) >= passed
 
 
 @pytest.mark.tier("test-all")

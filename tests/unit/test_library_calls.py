@@ -39,7 +39,8 @@ NEEDS = {
 
 def test_there_are_as_many_as_are_told():
     assert len(ROWS) >= 40
-    rows = [row for row in PAGE.read_text(encoding="utf-8").splitlines() if row.startswith("| ")]
+    first = PAGE.read_text(encoding="utf-8").partition("## By the array API")[0]
+    rows = [row for row in first.splitlines() if row.startswith("| ")]
     assert len(rows) == len(ROWS) + 1
 
 
@@ -75,7 +76,9 @@ def test_calls_do_what_the_page_says(arrays, library):
     if library == "xarray":
         names["T"] = names["xr"].DataArray(names["A"], dims=("t", "x"))
     if library == "scikit-learn":
-        names["LinearRegression"] = names["_sk"].LinearRegression
+        names |= {
+            name: getattr(names["_sk"], name) for name in ("LinearRegression", "GammaRegressor")
+        }
     for of, call, outcome in ROWS:
         if of == library:
             assert (call, _outcome(call, names)) == (call, outcome)
@@ -98,3 +101,27 @@ def _outcome(call, names):
     if not refused:
         eval(call, names)
     return "refuses" if refused else "gathers"
+
+
+ASSERTIONS = (
+    *("assert_allclose", "assert_array_equal", "assert_array_almost_equal", "assert_array_max_ulp"),
+    *("assert_array_almost_equal_nulp", "assert_equal", "assert_almost_equal"),
+)
+
+
+@pytest.mark.parametrize("name", ASSERTIONS)
+def test_assertions_of_numpy_take_distributed_arrays(name):
+    x = np.arange(12.0).reshape(3, 4)
+    numpys, ours = getattr(np.testing, name), getattr(dnb.testing, name)
+    with setting(cutoff=0, place="engines"), dnb.inprocess(2):
+        a = dnb.array(x)
+        pairs = [(a, x), (x, a)] + (
+            [] if name in ("assert_equal", "assert_almost_equal") else [(a, a)]
+        )
+        for one, other in pairs:
+            numpys(one, other)
+            with pytest.raises(AssertionError):
+                numpys(one + 1, other)
+        ours(a, a)
+        with pytest.raises(AssertionError):
+            ours(a + 1, a)

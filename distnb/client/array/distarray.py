@@ -1359,6 +1359,15 @@ class DistArray(Array):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickle the elements, within the gather budget: a new array is made of them."""
+        if self.nbytes > config.gather_budget:
+            raise GatherError(
+                explain(
+                    "pickling an array",
+                    f"{self.nbytes:,} bytes",
+                    f"at most {config.gather_budget:,}",
+                    "write it with dnb.save(path, x), or raise dnb.config.gather_budget",
+                )
+            )
         elements = self.__array__()
         order = sorted(range(self.ndim), key=self.strides.__getitem__, reverse=True)
         if self.transpose(order).flags.c_contiguous:

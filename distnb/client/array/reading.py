@@ -82,11 +82,15 @@ def elements(x: Array) -> Iterator[Any]:
         some = x[at : at + _AT_A_TIME].to_numpy()
         end = at + len(some)
         changes, sent = session.changes, transport.foreign
+        recorded, reaches = recorder.recorded, session.reaches
         for value in (left := iter(some)):
             yield value
             # `session.changes`, without a call for each element
-            now = recorder.recorded - session.fetches + session.reaches
-            if now != changes or transport.foreign != sent:
+            if recorder.recorded != recorded or session.reaches != reaches:
+                if session.changes != changes:
+                    break
+                recorded, reaches = recorder.recorded, session.reaches
+            if transport.foreign != sent:
                 break
         at = end - operator.length_hint(left)
 
