@@ -321,6 +321,8 @@ class Sparse:
             )
         x = self._summed()
         x = x if dtype is None else x.astype(dtype, copy=False)
+        if not isinstance(n, Array):  # what NumPy refuses, it refuses of one element, at once
+            np.ones(min(x.nnz, 1), x.dtype) ** n
         return x._with_data(x.data**n)
 
     def __pow__(self, n: object) -> Any:
