@@ -96,3 +96,67 @@ def test_triplets_outside_are_refused_at_once(session, fmt):
             kind((dnb.ones(2), (dnb.array(rows), dnb.array(columns))), shape=(3, 3))
     with pytest.raises((ValueError, IndexError)):
         kind((dnb.ones(2), (dnb.array([0, -1]), dnb.array([0, 1]))))
+
+
+def test_what_is_not_points_or_no_rounds_is_refused(session):
+    X = dnb.array(np.arange(12.0).reshape(6, 2))
+    with pytest.raises(TypeError, match="complex128"):
+        dnb.learn.kmeans(X + 1j, 2)
+    for x in (sparse.eye_array(3), sp.eye_array(3)):
+        with pytest.raises(TypeError, match="sparse"):
+            dnb.learn.kmeans(x, 2)
+    with pytest.raises(ValueError, match="max_iterations"):
+        dnb.learn.kmeans(X, 2, max_iterations=0)
+    with pytest.raises(ValueError, match="iterations"):
+        dnb.learn.als(sparse.eye_array(3), 1, iterations=0)
+
+
+def test_ratings_of_zero_are_ratings(session):
+    a = sp.csr_array((np.array([0.0, 4.0, 2.0, 0.0]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])))
+    users, things = dnb.learn.als(sparse.csr_array(a), 2, penalty=1e-6, iterations=50)
+    np.testing.assert_allclose((users @ things.T).to_numpy(), a.toarray(), atol=1e-2)
+
+
+def test_an_array_without_elements_is_cut_evenly(session):
+    even = sparse.csr_array((9, 2)).layout.cuts
+    assert dnb.repartition(sparse.csr_array((9, 2)), by="nnz").layout.cuts == even
+    assert sparse.csr_array(sp.csr_array((9, 2)), dist="nnz").layout.cuts == even
+
+
+def test_graph_functions_leave_arrays_as_they_are(session):
+    parts = np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])
+    A = sparse.csr_array(sp.csr_array(parts, shape=(2, 2)))
+    dnb.graph.pagerank(A)
+    dnb.graph.bfs(A, 0)
+    assert A.nnz == 3
+
+
+def test_weights_of_graphs_are_checked(session):
+    a = matrix((4, 4))
+    for x in (a * np.nan, -abs(a), a * np.inf):
+        with pytest.raises(ValueError, match="weights of links"):
+            dnb.graph.pagerank(sparse.csr_array(x))
+    A = sparse.csr_array(abs(a))
+    for damping in (-0.1, 1.5, np.nan):
+        with pytest.raises(ValueError, match="damping"):
+            dnb.graph.pagerank(A, damping)
+    with pytest.raises(ValueError, match="personalization"):
+        dnb.graph.pagerank(A, personalization=[3, -1, 0, 0])
+    with pytest.raises(TypeError, match="complex"):
+        dnb.graph.pagerank(A * 1j)
+    with pytest.raises(TypeError, match="complex"):
+        dnb.graph.shortest_paths(A * 1j, 0)
+    with pytest.raises(TypeError, match="complex"):
+        dnb.repartition(dnb.arange(4.0), by=[1j, 2, 3, 4])
+
+
+def test_equal_places_of_bools_are_counted_by_sums(session):
+    coords = np.array([0, 0, 1]), np.array([1, 1, 0])
+    for dtype in ("?", "i1", "f8"):
+        data = np.full(3, 100).astype(dtype)
+        a = sp.coo_array((data, coords), shape=(2, 2))
+        A = sparse.coo_array((dnb.array(data), tuple(map(dnb.array, coords))), shape=(2, 2))
+        for axis in (None, 0, 1):
+            same(A.sum(axis=axis), a.copy().sum(axis=axis))  # SciPy's sum changes its array
+            same(A.mean(axis=axis), a.copy().mean(axis=axis))
+        same(A.tocsr(), a.tocsr())

@@ -180,7 +180,10 @@ def _balanced(x: Array | Compressed, by: str | ArrayLike, axis: int) -> Ints:
         others = tuple([a for a in range(x.ndim) if a != axis])
         weights = np.asarray(count_nonzero(x, axis=others) if others else x != 0, np.float64)
     else:
-        weights = np.asarray(by, np.float64)
+        weights = np.asarray(by)
+        if weights.dtype.kind == "c":
+            raise TypeError(explain("weights", weights.dtype, "real numbers", "use abs() or .real"))
+        weights = weights.astype(np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(
             explain(

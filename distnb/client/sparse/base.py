@@ -287,7 +287,10 @@ class Sparse:
         return self._each(np.absolute)
 
     def __round__(self, ndigits: int = 0) -> Any:
-        return self._with_data(self.data.round(ndigits))
+        x = self._summed()
+        found = x.data.round(ndigits)
+        supported(found.dtype)
+        return x._with_data(found)
 
     def power(self, n: object, dtype: DTypeLike | None = None) -> Any:
         """Return the elements to a power that is not 0, as SciPy's; of CSR and CSC nothing is sent.

@@ -25,7 +25,7 @@ from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
 from distnb.client.sparse.creation import check_places, triplets
 from distnb.client.sparse.dense import spread
-from distnb.client.sparse.scipys import is_scalar, scipy_sparse, supported
+from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
 from distnb.client.sparse.structure import SparseLayout, even, line
 from distnb.common.errors import explain
 
@@ -386,7 +386,12 @@ class coo_array(Arithmetic):
         array([3, 3])
         """
         no_out(out)
-        return self.data.sum(dtype=dtype) if self.ndim == 1 else self.tocsr().sum(axis, dtype)
+        if self.ndim == 1:
+            return self.data.sum(dtype=dtype)
+        if axis is None or isinstance(axis, tuple):
+            return self.tocsr().sum(axis, dtype)
+        between = result_of(lambda a: a.sum(), self.dtype).dtype  # counts bools of equal places
+        return self.astype(between, copy=False).tocsr().sum(axis, dtype)
 
     def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
         """Return the greatest element, or along an axis as a ``coo_array`` of one axis.
@@ -477,7 +482,8 @@ class coo_array(Arithmetic):
         array([1., 2.])
         """
         no_out(out)
-        return self.tocsr().mean(axis, dtype)
+        between = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
+        return self.astype(between, copy=False).tocsr().mean(axis, dtype)
 
     def diagonal(self, k: int = 0) -> Any:
         """Return a diagonal as a dense array; sent is what :meth:`tocsr` sends.
