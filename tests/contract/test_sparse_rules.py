@@ -1,5 +1,8 @@
 """What SciPy's sparse arrays do at the edges: in place, of matrices, of wide ones, of bad input."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -160,3 +163,53 @@ def test_equal_places_of_bools_are_counted_by_sums(session):
             same(A.sum(axis=axis), a.copy().sum(axis=axis))  # SciPy's sum changes its array
             same(A.mean(axis=axis), a.copy().mean(axis=axis))
         same(A.tocsr(), a.tocsr())
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_pickles_and_copies(session, fmt, monkeypatch):
+    a, A = both(matrix((5, 4)), fmt)
+    same(pickle.loads(pickle.dumps(A)), a)
+    same(copy.deepcopy(A), a)
+    shared = copy.copy(A)
+    shared *= 2
+    same(A, a * 2)
+    same(
+        pickle.loads(pickle.dumps(A[[0]].tocoo() if fmt != "coo" else A)),
+        a[[0]].tocoo() * 2 if fmt != "coo" else a * 2,
+    )
+    monkeypatch.setattr(dnb.config, "gather_budget", 8)
+    with pytest.raises(dnb.GatherError):
+        pickle.dumps(A)
+
+
+def test_tasks_get_sparse_arrays_by_keyword(session):
+    a, A = both(matrix((6, 6)))
+    x = dnb.arange(6.0)
+    same(dnb.foreach(lambda part, A: A.sum() + part, x.splits(), A=A), a.sum() + np.arange(6.0))
+    with pytest.raises(TypeError, match="y="):
+        dnb.foreach(lambda part, y: part, x.splits(), y=x.splits())
+
+
+def test_what_is_not_taken_is_named(session, tmp_path):
+    a, A = both(matrix((4, 4)))
+    sparse.save_npz(tmp_path / "a.npz", a)
+    same(sparse.load_npz(tmp_path / "a.npz"), a)
+    with pytest.raises(TypeError, match="save_npz"):
+        sparse.save_npz(tmp_path / "d.npz", a.toarray())
+    same(sparse.tril(a.toarray()), sp.tril(sp.csr_array(a.toarray())))
+    same(sparse.triu(a), sp.triu(a))
+    same(sparse.vstack([A[0], A[1], A]), sp.vstack([a[0], a[1], a]))
+    same(sparse.hstack([A[0], A[1]]), sp.hstack([a[0], a[1]]))
+    with pytest.raises(NotImplementedError, match="two axes"):
+        sparse.random_array((5,))
+    for x in (a, a.toarray()):
+        with pytest.raises(TypeError, match="repartition"):
+            dnb.repartition(x)
+    with pytest.raises(TypeError, match="choose other"):
+        sparse.matmul(A, A, "or_div")
+    with pytest.raises(ValueError, match="float16"):
+        round(A.astype(bool))
+    same(round(A), round(a))
+    falling = np.ones(3), np.array([0, 1, 2]), np.array([0, 2, 1, 3])
+    with pytest.raises(ValueError, match="indptr"):
+        sparse.csr_array(falling, shape=(3, 3))

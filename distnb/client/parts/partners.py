@@ -157,6 +157,9 @@ def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 
     ...     print(x.layout.base.spell())
     ('irregular', (0, 1, 6)) on 2 engines
     """
+    if not isinstance(x, Array | Compressed):
+        expected = "a distributed array, dense, CSR or CSC"
+        raise TypeError(explain("repartition", type(x).__name__, expected, "convert it first"))
     a = _checked(x, axis, x.session)
     bounds = _balanced(x, by, a)
     if isinstance(x, Array):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,7 +15,8 @@ from distnb.client.record.placement import Placement
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import is_scalar, result_of, supported
 from distnb.client.sparse.structure import SparseLayout
-from distnb.common.errors import explain
+from distnb.common.config import config
+from distnb.common.errors import GatherError, explain
 from distnb.geometry.layout import Ints
 from distnb.measure.quantities import counted, three
 
@@ -234,6 +235,25 @@ class Sparse:
         3
         """
         return self._with_data(self.data.copy())
+
+    def __copy__(self) -> Any:
+        return self._with_data(self.data)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Any:
+        return self.copy()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Pickle SciPy's array, within the gather budget: a new array is made of it."""
+        return type(self), (self.within_budget(),)
+
+    def within_budget(self) -> Any:
+        """Return SciPy's array; raise GatherError if it is over the gather budget."""
+        most = self.nnz * (self.dtype.itemsize + self.ndim * 8)
+        if most > config.gather_budget:
+            expected = f"at most {config.gather_budget:,}"
+            advice = "call .to_scipy(), save_npz, or raise dnb.config.gather_budget"
+            raise GatherError(explain("implicit gather", f"{most:,} bytes", expected, advice))
+        return self.to_scipy()
 
     def conj(self, copy: bool = True) -> Any:
         """Return the complex conjugates; nothing is sent.

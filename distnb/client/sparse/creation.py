@@ -125,6 +125,8 @@ def _lies_on_engines(x: tuple[Any, ...]) -> bool:
 
 def _from_scipys(session: Session, x: Any, axis: int, dist: Dist) -> Stored:
     kind = supported(x.dtype)
+    if (x.indptr[1:] < x.indptr[:-1]).any():
+        raise ValueError(explain("indptr", "pointers that fall", "rising ones", "sort the rows"))
     cuts = cuts_for(dist, x.shape[axis], session.size, x.indptr)
     arrays = (x.data.astype(kind, copy=False), x.indices, x.indptr)
     return sent(session, arrays, x.shape[1 - axis], cuts, bool(x.has_canonical_format))
