@@ -210,7 +210,7 @@ def _run(
     """Run the tasks; return what became of them."""
     fixed = tuple([None if k in found else constant(x) for k, x in enumerate(args)])
     named = {
-        key: x.within_budget() if isinstance(x, Sparse) else constant(x)
+        key: x._within_budget() if isinstance(x, Sparse) else constant(x)
         for key, x in constants.items()
     }
     text = pickled(calling.Task(function, tuple(found), fixed, named))

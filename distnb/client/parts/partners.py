@@ -94,9 +94,8 @@ def together(*arrays: Array | Compressed, axis: int = 0, rebalance: bool = False
 def _checked(x: object, axis: int, session: Session) -> int:
     """Return an axis along which an array can be cut in place."""
     if not isinstance(x, Array | Compressed):
-        raise TypeError(
-            explain("partner", type(x).__name__, "a distributed array", "convert it first")
-        )
+        expected = "a distributed array, dense, CSR or CSC"
+        raise TypeError(explain("partner", type(x).__name__, expected, "convert it first"))
     if x.session is not session:
         raise SessionError(
             explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
@@ -157,10 +156,8 @@ def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 
     ...     print(x.layout.base.spell())
     ('irregular', (0, 1, 6)) on 2 engines
     """
-    if not isinstance(x, Array | Compressed):
-        expected = "a distributed array, dense, CSR or CSC"
-        raise TypeError(explain("repartition", type(x).__name__, expected, "convert it first"))
-    a = _checked(x, axis, x.session)
+    session: Any = getattr(x, "session", None)
+    a = _checked(x, axis, session)
     bounds = _balanced(x, by, a)
     if isinstance(x, Array):
         move(x, laid(bounds, x.ndim, a), None)

@@ -244,9 +244,9 @@ class Sparse:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickle SciPy's array, within the gather budget: a new array is made of it."""
-        return type(self), (self.within_budget(),)
+        return type(self), (self._within_budget(),)
 
-    def within_budget(self) -> Any:
+    def _within_budget(self) -> Any:
         """Return SciPy's array; raise GatherError if it is over the gather budget."""
         most = self.nnz * (self.dtype.itemsize + self.ndim * 8)
         if most > config.gather_budget:
