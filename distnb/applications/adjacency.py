@@ -9,16 +9,26 @@ import numpy as np
 import distnb as dnb
 from distnb.common.errors import explain
 
-__all__ = ["adjacency", "pattern", "rmat", "simple"]
+__all__ = ["adjacency", "check_weights", "pattern", "rmat", "simple"]
 
 
 def adjacency(G: Any) -> Any:
     """Return a graph as a square ``csr_array`` whose equal places are summed."""
-    A = G if isinstance(G, dnb.sparse.csr_array) else dnb.sparse.csr_array(G)
+    summed = isinstance(G, dnb.sparse.csr_array) and G.structure.canonical
+    A = G if summed else dnb.sparse.csr_array(G)  # the user's stays as it is
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(explain("graph", f"shape {A.shape}", "a square array", "see distnb.graph"))
     A.sum_duplicates()
     return A
+
+
+def check_weights(what: str, weights: Any) -> None:
+    """Raise unless all weights are finite real numbers that are not negative."""
+    if weights.dtype.kind == "c":
+        raise TypeError(explain(what, weights.dtype, "real numbers", "use abs() or .real"))
+    if weights.size and not ((weights >= 0) & (weights < np.inf)).all():
+        expected = "finite numbers, 0 or more"
+        raise ValueError(explain(what, "NaN, infinity or below 0", expected, "leave those out"))
 
 
 def pattern(A: Any, dtype: Any = np.float64) -> Any:

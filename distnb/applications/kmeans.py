@@ -91,7 +91,13 @@ def kmeans(
     array([[0. , 0.5],
            [9. , 8.5]])
     """
+    if dnb.sparse.issparse(X) or hasattr(X, "tocoo"):
+        raise TypeError(explain("points", "a sparse array", "a dense one", "use X.toarray()"))
     X = dnb.asarray(X)
+    if X.dtype.kind == "c":
+        raise TypeError(explain("points", X.dtype, "real numbers", "stack X.real and X.imag"))
+    if max_iterations < 1:
+        raise ValueError(explain("max_iterations", max_iterations, "1 or more", "allow a round"))
     X = X if X.dtype.kind == "f" else X.astype(np.float64)
     if X.ndim != 2 or not 0 < k <= len(X):
         expected = "points as rows, and as many groups as points at most"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import distnb as dnb
-from distnb.applications.adjacency import adjacency
+from distnb.applications.adjacency import adjacency, check_weights
 from distnb.common.errors import explain
 
 __all__ = ["pagerank"]
@@ -62,11 +62,15 @@ def pagerank(
     """
     A = adjacency(G)
     n = A.shape[0]
+    if not 0 <= damping <= 1:
+        raise ValueError(explain("damping", damping, "0 to 1", "try 0.85"))
+    check_weights("weights of links", A.data)
     out = A.sum(axis=1).astype(np.float64)
     share = dnb.where(out != 0, 1 / dnb.where(out != 0, out, 1), 0)
     stuck = out == 0
     to = 1 / n if n else 0.0
     if personalization is not None:
+        check_weights("personalization", dnb.asarray(personalization, session=A.session))
         to = dnb.asarray(personalization, dtype=np.float64, session=A.session)
         if to.shape != (n,) or not to.sum() > 0:
             raise ValueError(

@@ -114,6 +114,8 @@ def shortest_paths(G: Any, source: int, *, delta: float | None = None) -> Any:
     array([0., 3., 1.])
     """
     A = adjacency(G)
+    if A.dtype.kind == "c":
+        raise TypeError(explain("lengths", A.dtype, "real numbers", "use abs(G) or G.real"))
     A = A.astype(np.float64, copy=False)
     if A.nnz and np.isnan(A.data).any():
         raise ValueError(explain("lengths", "NaN", "numbers", "leave such links out"))

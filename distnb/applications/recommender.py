@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import distnb as dnb
-from distnb.applications.adjacency import pattern
 from distnb.common.errors import explain
 
 __all__ = ["als"]
@@ -57,7 +56,10 @@ def als(
     R = dnb.sparse.csr_array(R).astype(np.float64, copy=False)
     if rank < 1:
         raise ValueError(explain("rank", rank, "1 or more", "choose the number of factors"))
-    known = pattern(R)
+    if iterations < 1:
+        raise ValueError(explain("iterations", iterations, "1 or more", "allow one"))
+    R.sum_duplicates()
+    known = R._with_data(dnb.ones_like(R.data))  # zeros that are stored are known, too
     rng = dnb.random.default_rng(seed, session=R.session)
     things = rng.random((R.shape[1], rank)) / rank**0.5
     counts = known.sum(axis=1), known.sum(axis=0)

@@ -175,5 +175,7 @@ def semiring(name: str, a: np.dtype, b: np.dtype, dtype: np.dtype | None = None)
     else:
         kind = how.ufunc(np.empty(0, a), np.empty(0, b)).dtype
     if how.ufunc is not None and how.ufunc(np.empty(0, kind), np.empty(0, kind)).dtype != kind:
-        raise TypeError(explain(f"semiring {name!r}", kind, "other elements", "give dtype=float"))
+        only = MONOIDS[add].logical or how.logical  # whatever dtype= says
+        advice = "choose other operators" if only else "give dtype=float"
+        raise TypeError(explain(f"semiring {name!r}", kind, "other elements", advice))
     return Semiring(add, multiply, kind)

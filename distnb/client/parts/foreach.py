@@ -101,6 +101,9 @@ def foreach(
            [40., 50.],
            [60., 70.]])
     """
+    for name, x in constants.items():
+        if isinstance(x, Splits):
+            raise TypeError(explain(f"{name}=", "splits", "whole arrays", "pass it by position"))
     splits = [x for x in args if isinstance(x, Splits)]
     session = _session(args, splits)
     session.by_parts = True
@@ -206,7 +209,10 @@ def _run(
 ) -> Outcome:
     """Run the tasks; return what became of them."""
     fixed = tuple([None if k in found else constant(x) for k, x in enumerate(args)])
-    named = {key: constant(x) for key, x in constants.items()}
+    named = {
+        key: x._within_budget() if isinstance(x, Sparse) else constant(x)
+        for key, x in constants.items()
+    }
     text = pickled(calling.Task(function, tuple(found), fixed, named))
     ins: list[Array] = []
     described = []

@@ -94,9 +94,8 @@ def together(*arrays: Array | Compressed, axis: int = 0, rebalance: bool = False
 def _checked(x: object, axis: int, session: Session) -> int:
     """Return an axis along which an array can be cut in place."""
     if not isinstance(x, Array | Compressed):
-        raise TypeError(
-            explain("partner", type(x).__name__, "a distributed array", "convert it first")
-        )
+        expected = "a distributed array, dense, CSR or CSC"
+        raise TypeError(explain("partner", type(x).__name__, expected, "convert it first"))
     if x.session is not session:
         raise SessionError(
             explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
@@ -157,7 +156,8 @@ def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 
     ...     print(x.layout.base.spell())
     ('irregular', (0, 1, 6)) on 2 engines
     """
-    a = _checked(x, axis, x.session)
+    session: Any = getattr(x, "session", None)
+    a = _checked(x, axis, session)
     bounds = _balanced(x, by, a)
     if isinstance(x, Array):
         move(x, laid(bounds, x.ndim, a), None)
@@ -180,7 +180,10 @@ def _balanced(x: Array | Compressed, by: str | ArrayLike, axis: int) -> Ints:
         others = tuple([a for a in range(x.ndim) if a != axis])
         weights = np.asarray(count_nonzero(x, axis=others) if others else x != 0, np.float64)
     else:
-        weights = np.asarray(by, np.float64)
+        weights = np.asarray(by)
+        if weights.dtype.kind == "c":
+            raise TypeError(explain("weights", weights.dtype, "real numbers", "use abs() or .real"))
+        weights = weights.astype(np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(
             explain(

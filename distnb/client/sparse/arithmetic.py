@@ -18,7 +18,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, laid, lined
-from distnb.client.sparse.scipys import is_scalar, is_scipys, result_of
+from distnb.client.sparse.scipys import is_matrix, is_scalar, is_scipys, result_of
 from distnb.client.sparse.structure import Stored
 from distnb.common.errors import explain
 
@@ -158,7 +158,24 @@ class Arithmetic(Sparse):
     def __mul__(self, other: object) -> Any:
         return self.multiply(other)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: object) -> Any:
+        # SciPy's matrices, other than its arrays, have the matrix product for *
+        return self.__rmatmul__(other) if is_matrix(other) else self.multiply(other)
+
+    def __imul__(self, other: object) -> Any:
+        return self._by_number(other) if is_scalar(other) else NotImplemented
+
+    def __itruediv__(self, other: object) -> Any:
+        return self._by_number(1.0 / cast(Any, other)) if is_scalar(other) else NotImplemented
+
+    def _by_number(self, number: Any) -> Any:
+        """Multiply the elements in place, with NumPy's rules of casting."""
+        data = self.data
+        data *= number
+        return self
+
+    def __rtruediv__(self, other: object) -> Any:
+        return ours(other, self) / self if is_sparse(other) else NotImplemented
 
     def __truediv__(self, other: object) -> Any:
         if is_scalar(other):

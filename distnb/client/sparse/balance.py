@@ -61,7 +61,7 @@ def balanced_cuts(x: Stored, wanted: np.ndarray | None = None) -> Ints:
     ``wanted``: how many elements are to lie before each of them, if that is something else.
     """
     s, p = x.structure, x.structure.session.size
-    if not s.major or p == 1:
+    if not s.major or not s.nnz or p == 1:
         return even(s.major, p)
     upto: Any = cumsum(rowwise(x, "lengths", _COUNT))
     wanted = np.arange(1, p) * (s.nnz / p) if wanted is None else wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,7 +15,8 @@ from distnb.client.record.placement import Placement
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import is_scalar, result_of, supported
 from distnb.client.sparse.structure import SparseLayout
-from distnb.common.errors import explain
+from distnb.common.config import config
+from distnb.common.errors import GatherError, explain
 from distnb.geometry.layout import Ints
 from distnb.measure.quantities import counted, three
 
@@ -235,6 +236,25 @@ class Sparse:
         """
         return self._with_data(self.data.copy())
 
+    def __copy__(self) -> Any:
+        return self._with_data(self.data)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Any:
+        return self.copy()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Pickle SciPy's array, within the gather budget: a new array is made of it."""
+        return type(self), (self._within_budget(),)
+
+    def _within_budget(self) -> Any:
+        """Return SciPy's array; raise GatherError if it is over the gather budget."""
+        most = self.nnz * (self.dtype.itemsize + self.ndim * 8)
+        if most > config.gather_budget:
+            expected = f"at most {config.gather_budget:,}"
+            advice = "call .to_scipy(), save_npz, or raise dnb.config.gather_budget"
+            raise GatherError(explain("implicit gather", f"{most:,} bytes", expected, advice))
+        return self.to_scipy()
+
     def conj(self, copy: bool = True) -> Any:
         """Return the complex conjugates; nothing is sent.
 
@@ -287,7 +307,10 @@ class Sparse:
         return self._each(np.absolute)
 
     def __round__(self, ndigits: int = 0) -> Any:
-        return self._with_data(self.data.round(ndigits))
+        x = self._summed()
+        found = x.data.round(ndigits)
+        supported(found.dtype)
+        return x._with_data(found)
 
     def power(self, n: object, dtype: DTypeLike | None = None) -> Any:
         """Return the elements to a power that is not 0, as SciPy's; of CSR and CSC nothing is sent.
@@ -321,6 +344,8 @@ class Sparse:
             )
         x = self._summed()
         x = x if dtype is None else x.astype(dtype, copy=False)
+        if not isinstance(n, Array):  # what NumPy refuses, it refuses of one element, at once
+            np.ones(min(x.nnz, 1), x.dtype) ** n
         return x._with_data(x.data**n)
 
     def __pow__(self, n: object) -> Any:

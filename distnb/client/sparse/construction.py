@@ -268,6 +268,10 @@ def random_array(
     """
     if not 0 <= density <= 1:
         raise ValueError("density expected to be 0 <= density <= 1")
+    if len(lengths(shape)) != 2:
+        raise NotImplementedError(
+            explain("random_array", f"shape {shape}", "two axes", "make one row, and take it: [0]")
+        )
     m, n = lengths(shape)
     kind = np.dtype(np.float64 if dtype is None else dtype)
     if kind.kind not in "fc" and data_sampler is None:
@@ -362,7 +366,11 @@ def _coo(x: object, session: Session) -> Any:
     """Return a block as triplets on engines."""
     if not is_sparse(x):
         return csr_array(dense_of(x, session)).tocoo()
-    return x.tocoo() if hasattr(x, "session") else coo_array(x, session=session)
+    found: Any = x.tocoo() if isinstance(x, Sparse) else coo_array(x, session=session)
+    if found.ndim == 2:
+        return found
+    (columns,) = found.coords  # one axis is a row
+    return coo_array((found.data, (np.zeros_like(columns), columns)), shape=(1, *found.shape))
 
 
 def _length(blocks: Sequence[Any], axis: int, where: str) -> int:
@@ -534,7 +542,7 @@ def tril(A: Sparse, k: int = 0, format: str | None = None) -> Any:
     array([[1, 0],
            [3, 4]])
     """
-    x = A.tocoo()
+    x = _triplets(A)
     return _kept(x, x.row + k >= x.col).asformat(format)
 
 
@@ -565,8 +573,16 @@ def triu(A: Sparse, k: int = 0, format: str | None = None) -> Any:
     array([[1, 2],
            [0, 4]])
     """
-    x = A.tocoo()
+    x = _triplets(A)
     return _kept(x, x.row + k <= x.col).asformat(format)
+
+
+def _triplets(A: object) -> Any:
+    """Return a sparse array, or a dense one, as triplets on engines, of two axes."""
+    x: Any = A.tocoo() if isinstance(A, Sparse) else coo_array(A)
+    if x.ndim != 2:
+        raise ValueError(explain("array", f"shape {x.shape}", "two axes", "reshape it"))
+    return x
 
 
 def _kept(x: Any, mask: Array) -> Any:
@@ -655,6 +671,13 @@ def save_npz(file: File, matrix: Sparse, compressed: bool = True) -> None:
     ...     dnb.sparse.load_npz("A.npz").nnz
     2
     """
+    if not is_sparse(matrix):
+        raise TypeError(
+            explain("save_npz", type(matrix).__name__, "a sparse array", "use dnb.save")
+        )
+    if not isinstance(matrix, Sparse):
+        scipy_sparse().save_npz(file, matrix, compressed)
+        return
     path = path_of(file)
     if path is None or is_stream(path) or matrix.ndim != 2:
         scipy_sparse().save_npz(file, matrix.to_scipy(), compressed)

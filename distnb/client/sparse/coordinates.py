@@ -5,6 +5,7 @@ One may stand for a compressed array: its coordinates are made when somebody ask
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,9 @@ from distnb.client.sparse.arithmetic import Arithmetic, no_out
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
-from distnb.client.sparse.creation import triplets
+from distnb.client.sparse.creation import check_places, triplets
 from distnb.client.sparse.dense import spread
-from distnb.client.sparse.scipys import is_scalar, scipy_sparse, supported
+from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
 from distnb.client.sparse.structure import SparseLayout, even, line
 from distnb.common.errors import explain
 
@@ -82,6 +83,7 @@ class coo_array(Arithmetic):
         elif isinstance(arg1, tuple) and any(isinstance(x, Array) for x in (arg1[0], *_tail(arg1))):
             kind = None if dtype is None else supported(np.dtype(dtype))
             rows, columns, data, extents = triplets(arg1, shape, kind)
+            check_places((rows, columns), extents)
             self._set((rows, columns), data, extents)
         elif isinstance(arg1, Array):
             self.__init__(csr_array(arg1, dtype=dtype))  # type: ignore[misc]
@@ -262,8 +264,8 @@ class coo_array(Arithmetic):
 
         Parameters
         ----------
-        axes : optional
-            Changes nothing.
+        axes : tuple of int, optional
+            Which axis takes the place of each; by default they are reversed.
         copy : bool
             Whether elements are copied.
 
@@ -279,6 +281,14 @@ class coo_array(Arithmetic):
         ...     dnb.sparse.coo_array([[0, 2, 0], [1, 0, 3]]).transpose().shape
         (3, 2)
         """
+        if axes is not None:
+            if not isinstance(axes, tuple | list) or len(axes) != self.ndim:
+                raise ValueError("axes don't match matrix dimensions")
+            places = [range(self.ndim)[operator.index(axis)] for axis in axes]
+            if len({*places}) < self.ndim:
+                raise ValueError("repeated axis in transpose")
+            if places == [*range(self.ndim)]:
+                return self.copy() if copy else self._with_data(self.data)
         return self.T.copy() if copy else self.T
 
     def toarray(self) -> Any:
@@ -376,7 +386,12 @@ class coo_array(Arithmetic):
         array([3, 3])
         """
         no_out(out)
-        return self.data.sum(dtype=dtype) if self.ndim == 1 else self.tocsr().sum(axis, dtype)
+        if self.ndim == 1:
+            return self.data.sum(dtype=dtype)
+        if axis is None or isinstance(axis, tuple):
+            return self.tocsr().sum(axis, dtype)
+        between = result_of(lambda a: a.sum(), self.dtype).dtype  # counts bools of equal places
+        return self.astype(between, copy=False).tocsr().sum(axis, dtype)
 
     def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
         """Return the greatest element, or along an axis as a ``coo_array`` of one axis.
@@ -467,7 +482,8 @@ class coo_array(Arithmetic):
         array([1., 2.])
         """
         no_out(out)
-        return self.tocsr().mean(axis, dtype)
+        between = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
+        return self.astype(between, copy=False).tocsr().mean(axis, dtype)
 
     def diagonal(self, k: int = 0) -> Any:
         """Return a diagonal as a dense array; sent is what :meth:`tocsr` sends.

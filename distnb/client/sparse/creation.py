@@ -36,7 +36,7 @@ from distnb.geometry.boxes import is_boxes
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["placed", "stored", "stored_in", "triplets"]
+__all__ = ["check_places", "placed", "stored", "stored_in", "triplets"]
 
 _COUNT = np.dtype(np.int64)
 #: What a compressed array's archive has beside its elements.
@@ -125,6 +125,8 @@ def _lies_on_engines(x: tuple[Any, ...]) -> bool:
 
 def _from_scipys(session: Session, x: Any, axis: int, dist: Dist) -> Stored:
     kind = supported(x.dtype)
+    if (x.indptr[1:] < x.indptr[:-1]).any():
+        raise ValueError(explain("indptr", "pointers that fall", "rising ones", "sort the rows"))
     cuts = cuts_for(dist, x.shape[axis], session.size, x.indptr)
     arrays = (x.data.astype(kind, copy=False), x.indices, x.indptr)
     return sent(session, arrays, x.shape[1 - axis], cuts, bool(x.has_canonical_format))
@@ -185,6 +187,17 @@ def triplets(arg1: Any, shape: Shape | None, kind: np.dtype | None) -> tuple[Any
         shape = [int(x.max()) + 1 for x in (rows, columns)]
     kind = supported(data.dtype) if kind is None else kind
     return rows, columns, data.astype(kind), lengths(shape)
+
+
+def check_places(coords: tuple[Any, ...], shape: Ints) -> None:
+    """Raise ValueError for coordinates outside a shape, as SciPy; the ends are read."""
+    if not len(coords[0]):
+        return
+    for axis, (x, n) in enumerate(zip(coords, shape, strict=True)):
+        if int(x.max()) >= n:
+            raise ValueError(f"axis {axis} index {int(x.max())} exceeds matrix dimension {n}")
+        if int(x.min()) < 0:
+            raise ValueError(f"negative axis {axis} index: {int(x.min())}")
 
 
 def _balanced(x: Stored, dist: Dist) -> Stored:

@@ -225,9 +225,9 @@ def assigned(x: Reductions, key: object, value: object) -> Stored:
 
 def _merged(x: Reductions, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Stored:
     """Put values at single places; the last one wins where a place is named twice."""
-    keys = (rows * np.int64(x.shape[1]) + columns)[::-1]
-    _, last = np.unique(keys, return_index=True)
-    last = len(keys) - 1 - last
+    order = np.lexsort((columns, rows))  # stable
+    r, c = rows[order], columns[order]
+    last = order[np.append((r[1:] != r[:-1]) | (c[1:] != c[:-1]), True)[: len(order)]]
     given = (values[last], (rows[last], columns[last]))
     return _put(x, stored(x.session, given, x.shape, x.dtype, x.axis, None))
 

@@ -87,8 +87,8 @@ class Reductions(Arithmetic):
         no_out(out)
         along, like = self._axis(axis, "sum")
         if along is None:
-            found = elements(self.held).sum(dtype=like.dtype)
-        elif along != self.axis:
+            return elements(self.held).sum(dtype=like.dtype if dtype is None else dtype)
+        if along != self.axis:
             found = rowwise(self.held, "sum", like.dtype)
         else:
             s = self.structure

@@ -14,6 +14,7 @@ from distnb.common.errors import explain
 
 __all__ = [
     "index_dtype",
+    "is_matrix",
     "is_scalar",
     "is_scipys",
     "product_dtype",
@@ -37,6 +38,11 @@ def scipy_sparse() -> Any:
 def is_scipys(x: object) -> bool:
     """Tell whether something is a sparse array or matrix of SciPy's."""
     return bool(scipy_sparse().issparse(x))
+
+
+def is_matrix(x: object) -> bool:
+    """Tell whether something is a sparse matrix of SciPy's, for which ``*`` is the product."""
+    return isinstance(x, scipy_sparse().spmatrix)
 
 
 def supported(dtype: DTypeLike) -> np.dtype:

@@ -59,8 +59,10 @@ def balanced(indptr: np.ndarray, parts: int) -> Ints:
     >>> balanced(np.array([0, 6, 7, 8, 12]), 2)
     (0, 1, 4)
     """
-    wanted = np.arange(1, parts) * (int(indptr[-1]) / parts)
     n = len(indptr) - 1
+    if not int(indptr[-1]):
+        return even(n, parts)
+    wanted = np.arange(1, parts) * (int(indptr[-1]) / parts)
     above = np.searchsorted(indptr[1:], wanted)
     return nearest(wanted, above, indptr[above], indptr[np.minimum(above + 1, n)], n)
 

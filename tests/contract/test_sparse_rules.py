@@ -1,0 +1,215 @@
+"""What SciPy's sparse arrays do at the edges: in place, of matrices, of wide ones, of bad input."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import distnb as dnb
+from distnb import sparse
+from tests.contract.test_sparse import matrix, same
+
+FORMATS = ["csr", "csc", "coo"]
+
+
+def both(a, fmt="csr"):
+    """Return SciPy's array and the same distributed."""
+    a = getattr(sp, f"{fmt}_array")(a)
+    return a, getattr(sparse, f"{fmt}_array")(a)
+
+
+def test_elements_of_very_wide_arrays_are_put_where_they_belong(session):
+    A = sparse.csr_array((20, 2**60))
+    A[[0, 16, 0], [5, 5, 5]] = [1.0, 2.0, 3.0]
+    assert A.nnz == 2
+    assert (A[0, 5], A[16, 5]) == (3.0, 2.0)
+    A[[], []] = []
+    assert A.nnz == 2
+
+
+def test_scipys_matrices_have_the_product_for_a_star(session):
+    a, A = both(matrix((5, 5)))
+    same(sp.csr_matrix(a) * A, sp.csr_array(sp.csr_matrix(a) @ a))
+    same(A * sp.csr_matrix(a), a * sp.csr_matrix(a))
+    same(a * A, a * a)
+    with np.errstate(all="ignore"):
+        got, want = a / A, a / a
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+    with pytest.raises(TypeError):
+        2 / A
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_numbers_multiply_and_divide_in_place(session, fmt):
+    a, A = both(matrix((6, 4)), fmt)
+    other = A
+    for step in ("A *= 3", "A /= 4", "A *= np.float32(2)"):
+        exec(step, {"A": a, "np": np})
+        exec(step, {"A": A, "np": np})
+        same(other, a)
+    A *= A
+    a *= a
+    assert other is not A
+    np.testing.assert_array_equal(A.to_scipy().toarray(), a.toarray())
+    for dtype, step in (("i1", "A *= 2.5"), ("i8", "A /= 2"), ("?", "A *= 2")):
+        a, A = both(matrix((6, 4), dtype), fmt)
+        with pytest.raises(TypeError):
+            exec(step, {"A": a})
+        with pytest.raises(TypeError):
+            exec(step, {"A": A})
+        same(A, a)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_sums_are_in_the_dtype_that_is_asked_for(session, fmt):
+    a, A = both(np.diag([2**62, 2**62, 2**62]), fmt)
+    assert float(A.sum(dtype=float)) == float(a.sum(dtype=float)) == 3 * 2.0**62
+    a, A = both(np.array([[0.5, 0.5], [0.75, 0]]), fmt)
+    for dtype in (None, int, bool, "f4", "c16"):
+        same(A.sum(dtype=dtype), a.sum(dtype=dtype))
+
+
+def test_triplets_are_transposed_as_asked(session):
+    a, A = both(matrix((3, 5)), "coo")
+    for axes in (None, (0, 1), (1, 0), [-1, 0]):
+        same(A.transpose(axes), a.transpose(axes))
+    for axes in ((0,), (1, 1), 3):
+        with pytest.raises(ValueError, match="axes don't match|repeated axis"):
+            a.transpose(axes)
+        with pytest.raises(ValueError, match="axes don't match|repeated axis"):
+            A.transpose(axes)
+
+
+@pytest.mark.parametrize(("dtype", "n"), [("i8", -1), ("?", -1), ("i4", -2)])
+def test_negative_powers_of_whole_numbers_are_refused_at_once(session, dtype, n):
+    a, A = both(matrix((4, 4), dtype))
+    with pytest.raises(ValueError, match="negative integer powers"):
+        a.power(n)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        A.power(n)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_triplets_outside_are_refused_at_once(session, fmt):
+    kind = getattr(sparse, f"{fmt}_array")
+    for rows, columns in (([0, 3], [0, 1]), ([0, 1], [0, 3]), ([0, -1], [0, 1]), ([0, 1], [-1, 1])):
+        with pytest.raises((ValueError, IndexError)):
+            kind((dnb.ones(2), (dnb.array(rows), dnb.array(columns))), shape=(3, 3))
+    with pytest.raises((ValueError, IndexError)):
+        kind((dnb.ones(2), (dnb.array([0, -1]), dnb.array([0, 1]))))
+
+
+def test_what_is_not_points_or_no_rounds_is_refused(session):
+    X = dnb.array(np.arange(12.0).reshape(6, 2))
+    with pytest.raises(TypeError, match="complex128"):
+        dnb.learn.kmeans(X + 1j, 2)
+    for x in (sparse.eye_array(3), sp.eye_array(3)):
+        with pytest.raises(TypeError, match="sparse"):
+            dnb.learn.kmeans(x, 2)
+    with pytest.raises(ValueError, match="max_iterations"):
+        dnb.learn.kmeans(X, 2, max_iterations=0)
+    with pytest.raises(ValueError, match="iterations"):
+        dnb.learn.als(sparse.eye_array(3), 1, iterations=0)
+
+
+def test_ratings_of_zero_are_ratings(session):
+    a = sp.csr_array((np.array([0.0, 4.0, 2.0, 0.0]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])))
+    users, things = dnb.learn.als(sparse.csr_array(a), 2, penalty=1e-6, iterations=50)
+    np.testing.assert_allclose((users @ things.T).to_numpy(), a.toarray(), atol=1e-2)
+
+
+def test_an_array_without_elements_is_cut_evenly(session):
+    even = sparse.csr_array((9, 2)).layout.cuts
+    assert dnb.repartition(sparse.csr_array((9, 2)), by="nnz").layout.cuts == even
+    assert sparse.csr_array(sp.csr_array((9, 2)), dist="nnz").layout.cuts == even
+
+
+def test_graph_functions_leave_arrays_as_they_are(session):
+    parts = np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])
+    A = sparse.csr_array(sp.csr_array(parts, shape=(2, 2)))
+    dnb.graph.pagerank(A)
+    dnb.graph.bfs(A, 0)
+    assert A.nnz == 3
+
+
+def test_weights_of_graphs_are_checked(session):
+    a = matrix((4, 4))
+    for x in (a * np.nan, -abs(a), a * np.inf):
+        with pytest.raises(ValueError, match="weights of links"):
+            dnb.graph.pagerank(sparse.csr_array(x))
+    A = sparse.csr_array(abs(a))
+    for damping in (-0.1, 1.5, np.nan):
+        with pytest.raises(ValueError, match="damping"):
+            dnb.graph.pagerank(A, damping)
+    with pytest.raises(ValueError, match="personalization"):
+        dnb.graph.pagerank(A, personalization=[3, -1, 0, 0])
+    with pytest.raises(TypeError, match="complex"):
+        dnb.graph.pagerank(A * 1j)
+    with pytest.raises(TypeError, match="complex"):
+        dnb.graph.shortest_paths(A * 1j, 0)
+    with pytest.raises(TypeError, match="complex"):
+        dnb.repartition(dnb.arange(4.0), by=[1j, 2, 3, 4])
+
+
+def test_equal_places_of_bools_are_counted_by_sums(session):
+    coords = np.array([0, 0, 1]), np.array([1, 1, 0])
+    for dtype in ("?", "i1", "f8"):
+        data = np.full(3, 100).astype(dtype)
+        a = sp.coo_array((data, coords), shape=(2, 2))
+        A = sparse.coo_array((dnb.array(data), tuple(map(dnb.array, coords))), shape=(2, 2))
+        for axis in (None, 0, 1):
+            same(A.sum(axis=axis), a.copy().sum(axis=axis))  # SciPy's sum changes its array
+            same(A.mean(axis=axis), a.copy().mean(axis=axis))
+        same(A.tocsr(), a.tocsr())
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_pickles_and_copies(session, fmt, monkeypatch):
+    a, A = both(matrix((5, 4)), fmt)
+    same(pickle.loads(pickle.dumps(A)), a)
+    same(copy.deepcopy(A), a)
+    shared = copy.copy(A)
+    shared *= 2
+    same(A, a * 2)
+    same(
+        pickle.loads(pickle.dumps(A[[0]].tocoo() if fmt != "coo" else A)),
+        a[[0]].tocoo() * 2 if fmt != "coo" else a * 2,
+    )
+    monkeypatch.setattr(dnb.config, "gather_budget", 8)
+    with pytest.raises(dnb.GatherError):
+        pickle.dumps(A)
+
+
+def test_tasks_get_sparse_arrays_by_keyword(session):
+    a, A = both(matrix((6, 6)))
+    x = dnb.arange(6.0)
+    same(dnb.foreach(lambda part, A: A.sum() + part, x.splits(), A=A), a.sum() + np.arange(6.0))
+    with pytest.raises(TypeError, match="y="):
+        dnb.foreach(lambda part, y: part, x.splits(), y=x.splits())
+
+
+def test_what_is_not_taken_is_named(session, tmp_path):
+    a, A = both(matrix((4, 4)))
+    sparse.save_npz(tmp_path / "a.npz", a)
+    same(sparse.load_npz(tmp_path / "a.npz"), a)
+    with pytest.raises(TypeError, match="save_npz"):
+        sparse.save_npz(tmp_path / "d.npz", a.toarray())
+    same(sparse.tril(a.toarray()), sp.tril(sp.csr_array(a.toarray())))
+    same(sparse.triu(a), sp.triu(a))
+    same(sparse.vstack([A[0], A[1], A]), sp.vstack([a[0], a[1], a]))
+    same(sparse.hstack([A[0], A[1]]), sp.hstack([a[0], a[1]]))
+    with pytest.raises(NotImplementedError, match="two axes"):
+        sparse.random_array((5,))
+    for x in (a, a.toarray()):
+        with pytest.raises(TypeError, match="a distributed array"):
+            dnb.repartition(x)
+    with pytest.raises(TypeError, match="choose other"):
+        sparse.matmul(A, A, "or_div")
+    with pytest.raises(ValueError, match="float16"):
+        round(A.astype(bool))
+    same(round(A), round(a))
+    falling = np.ones(3), np.array([0, 1, 2]), np.array([0, 2, 1, 3])
+    with pytest.raises(ValueError, match="indptr"):
+        sparse.csr_array(falling, shape=(3, 3))
