@@ -48,11 +48,12 @@ class CallSites:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename in _LIBRARY:
             frame = frame.f_back
-        told = frame
-        if frame is not None and frame.f_code.co_filename not in _USERS:
-            frame = user_frame(frame)
-            told = _told(frame)
-        key = (*_position(frame), *_position(told))
+        if frame is None or frame.f_code.co_filename not in _USERS:
+            frame = user_frame(frame) if frame is not None else None
+            key: Site = (*_position(frame), *_position(_told(frame)))
+        else:
+            name, line = frame.f_code.co_filename, frame.f_lineno
+            key = (name, line, name, line)
         found = self._number_of.get(key)
         if found is None:
             found = self._number_of[key] = len(self._sites)
