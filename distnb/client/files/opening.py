@@ -137,7 +137,7 @@ class Opened(NDArrayOperatorsMixin, Readable):
         found = read_view(self._stored, view, session=self._session)
         return found[()] if element else found
 
-    def _picked(self, key: Any) -> Any:
+    def _picked(self, key: Subscript) -> Any:
         """Return what arrays of indices show: of rows that are named, no others are read."""
         several = key if isinstance(key, tuple) else (key,)
         rows = np.asarray(several[0]) if isinstance(several[0], list | np.ndarray) else np.empty(0)
