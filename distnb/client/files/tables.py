@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import and_, eq, ge, gt, le, lt, or_
 from typing import Any
@@ -291,9 +291,9 @@ def read_parquet(
     }
 
 
-def _several(filters: Iterable[Any]) -> list[list[Filter]]:
+def _several(filters: Sequence[Filter] | Sequence[Sequence[Filter]]) -> list[list[Filter]]:
     """Return sequences of filters, of which one has to match; raise ValueError for others."""
-    given = [*filters]
+    given: list[Any] = [*filters]
     several = [[*each] for each in given] if given and isinstance(given[0][0], tuple) else [given]
     for each in [one for found in several for one in found]:
         if len(each) != 3 or each[1] not in COMPARISONS:
