@@ -502,7 +502,7 @@ def test_what_cannot_be_in_the_notebook_is_replicated(session):
 
 def test_files_and_sparse_arrays_are_spread_or_not(session, tmp_path):
     path = tmp_path / "x.npy"
-    np.save(path, np.arange(12.0))
+    dnb.save(path, dnb.arange(12.0))  # all ranks together, where each runs this
     same(dnb.load(path, dist=True), np.arange(12.0))
     assert dnb.load(path, dist=False).at_home
     pytest.importorskip("scipy.sparse")

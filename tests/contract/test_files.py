@@ -637,6 +637,6 @@ def test_archives_in_memory_and_broken_ones(here, session):
 def test_engines_that_do_not_see_the_file_say_so(here, session, monkeypatch):
     from distnb.client.files import writing
 
-    monkeypatch.setattr(writing, "_begin", lambda path, folder: "elsewhere/x.part")
+    monkeypatch.setattr(writing, "_begin", lambda *path: "elsewhere/x.part")
     with pytest.raises(FileNotFoundError, match="the notebook sees; use a folder that all hosts"):
         dnb.arange(50.0, dist="block").tofile("raw")

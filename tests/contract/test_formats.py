@@ -339,6 +339,7 @@ def test_attributes(here, session, name):
         dnb.save("x.npy", dnb.arange(3), attrs=given)
 
 
+@pytest.mark.filterwarnings("ignore:Consolidated metadata")  # Zarr says so of its version 3
 def test_a_group_that_lists_its_arrays_lists_new_ones(here, session):
     zarr = pytest.importorskip("zarr")
     for version in (2, 3):

@@ -32,7 +32,9 @@ def unread(
     at = need(session)
     layout = layout_in_file(source, view, at, dist, grid)
     if layout.here:
-        found = hosted(at, read_here(source, view))
+        near = read_here(source, view)
+        near.flags.writeable = False  # small steps go by what NumPy says
+        found = hosted(at, near)
         found.writeable = False
         return found
     base = Base.to_come(at, view.shape, source.dtype, layout)
