@@ -500,11 +500,7 @@ def test_what_cannot_be_in_the_notebook_is_replicated(session):
     assert x.redistribute(True).layout == x.layout
 
 
-def test_files_and_sparse_arrays_are_spread_or_not(session, tmp_path):
-    path = tmp_path / "x.npy"
-    dnb.save(path, dnb.arange(12.0))  # all ranks together, where each runs this
-    same(dnb.load(path, dist=True), np.arange(12.0))
-    assert dnb.load(path, dist=False).at_home
+def test_sparse_arrays_are_spread_or_not(session):
     pytest.importorskip("scipy.sparse")
     for dist, word in ((True, "block"), (False, "replicated")):
         found = dnb.sparse.eye_array(12, format="csr").redistribute(dist)

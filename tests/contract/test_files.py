@@ -206,6 +206,12 @@ def test_what_an_opened_file_has_not_is_not_read_for(here, session, monkeypatch)
         lazily[0] = 1
 
 
+def test_what_is_read_is_spread_or_not(here, session):
+    np.save("x.npy", np.arange(12.0))
+    same(dnb.load("x.npy", dist=True), np.arange(12.0))
+    assert dnb.load("x.npy", dist=False).at_home
+
+
 @pytest.mark.parametrize("runs", [32, 1])
 def test_rows_that_are_named_are_read(here, session, monkeypatch, runs):
     from distnb.client.files import opening

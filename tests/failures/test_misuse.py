@@ -231,7 +231,7 @@ NOT_OFFERED = """
     np.frompyfunc(abs, 1, 1)(a)
     """
 #: What the error names where there is a better way than to gather.
-BETTER = {"np.frompyfunc(abs, 1, 1)(a)": "use distnb.vectorize in place of numpy.frompyfunc"}
+BETTER = {"np.frompyfunc(abs, 1, 1)(a)": "use distnb.vectorize(function, otypes=[float])"}
 
 
 @pytest.mark.parametrize("code", [line.strip() for line in NOT_OFFERED.strip().splitlines()])
