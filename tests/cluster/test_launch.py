@@ -16,6 +16,7 @@ import uuid
 from inspect import signature
 from pathlib import Path
 
+import ipyparallel
 import pytest
 
 import distnb as dnb
@@ -107,6 +108,36 @@ def test_engine_ids_are_ranks_of_one_world(client):
     assert client.ids == [0, 1, 2]
     same = sys.executable, os.getcwd(), errors.__file__
     assert client[:].apply_sync(place) == [(rank, 3, *same) for rank in range(3)]
+
+
+def deaf(times, log):
+    """How a client connects whom the hub does not hear some times; what the controller says then."""
+    asked, real = [], ipyparallel.Client._connect
+
+    def connect(self, *args):
+        asked.append(args)
+        if len(asked) <= times:
+            folder = Path(os.environ["TMPDIR"])
+            (next(folder.glob("distnb-*")) / "controller.log").write_text(log)
+            raise TimeoutError("Hub connection request timed out")
+        return real(self, *args)
+
+    return connect, asked
+
+
+@pytest.mark.parametrize(("times", "log", "engines"), [(2, "", 1), (1, launch.TAKEN, 2)])
+def test_a_hub_that_does_not_hear_is_asked_again(times, log, engines, mark, scratch, monkeypatch):
+    """By another client, and if its port was taken another hub."""
+    connect, asked = deaf(times, log)
+    monkeypatch.setattr(ipyparallel.Client, "_connect", connect)
+    started, real = [], launch._Watchdog.start
+    monkeypatch.setattr(
+        launch._Watchdog, "start", lambda *args: started.append(args) or real(*args)
+    )
+    with dnb.start(2) as session:
+        assert session.size == 2
+    assert len(asked) == times + 1
+    assert len(started) == engines
 
 
 @pytest.mark.ways("openmpi")

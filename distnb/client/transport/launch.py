@@ -69,6 +69,9 @@ RESTART = 60.0
 #: Seconds after which engines are asked once more: what they were asked may have been dropped.
 _DROPPED = 2.0
 
+#: Seconds until the hub answers, or an engine.
+_ANSWER = 10.0
+
 #: Seconds that a watchdog has to end what is left of a cluster.
 _ENDING = 3.0
 
@@ -344,14 +347,8 @@ def _commands(folder: Path, mpiexec: str, n: int, timeout: float) -> dict[str, l
 
 def _connect_engines(watchdog: _Watchdog, n: int) -> ipyparallel.Client:
     """Return a client of the engines once all are ready."""
-    import ipyparallel  # 0.3 s, while the processes start
-
-    while not (info := load_json(_connection_file(watchdog.folder, watchdog.folder.name))):
-        watchdog.pause("no controller")
     while True:
-        with _quiet_about_signing():
-            left = max(1.0, watchdog.deadline - time.monotonic())
-            client = ipyparallel.Client(info, timeout=left)
+        client = _client(watchdog)
         try:
             if _all_registered(watchdog, client, n):
                 _check_world(watchdog, client, n)
@@ -360,6 +357,22 @@ def _connect_engines(watchdog: _Watchdog, n: int) -> ipyparallel.Client:
             client.close(linger=0)
             raise
         client.close(linger=0)
+
+
+def _client(watchdog: _Watchdog) -> ipyparallel.Client:
+    """Return a client that the hub has answered.
+
+    A client asks once, and the hub may never hear of it; between two clients is the moment to see
+    that it cannot, as its port is another's.
+    """
+    import ipyparallel  # 0.3 s, while the processes start
+
+    while not (info := load_json(_connection_file(watchdog.folder, watchdog.folder.name))):
+        watchdog.pause("no controller")
+    while True:
+        with _quiet_about_signing(), contextlib.suppress(TimeoutError):
+            return ipyparallel.Client(info, timeout=_ANSWER)
+        watchdog.pause("a controller that does not answer")
 
 
 @contextlib.contextmanager
@@ -448,8 +461,8 @@ def _connection_file(profile: Path, cluster_id: str | None) -> Path:
 # Clusters started by others -------------------------------------------------------------------
 
 START_ONE = "start one with `ipcluster start -n 4 --engines=MPI`"
-#: Seconds between two looks at a cluster that is to come, and until an engine answers.
-_SOON, _ANSWER = 0.5, 10.0
+#: Seconds between two looks at a cluster that is to come.
+_SOON = 0.5
 
 
 def connect_client(
