@@ -137,6 +137,10 @@ class ZarrArray:
             raise
 
 
+#: Tasks that wait for others, and not for each other: engines that are threads share a loop.
+_SETTLING = "distnb settles"
+
+
 def _settle() -> None:
     """Wait for writes that the library still does: they would make anew what is removed."""
     import asyncio
@@ -144,7 +148,10 @@ def _settle() -> None:
     from zarr.core.sync import sync
 
     async def others() -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        own = asyncio.current_task()
+        if own is not None:
+            own.set_name(_SETTLING)
+        tasks = {task for task in asyncio.all_tasks() if task.get_name() != _SETTLING}
         if tasks:
             await asyncio.wait(tasks, timeout=10)
 

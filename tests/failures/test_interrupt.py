@@ -319,6 +319,7 @@ def test_a_timeout_of_engines_of_this_process(three, gate):
 # Interrupts that come another way than from the notebook
 
 
+@pytest.mark.cases(1)
 @pytest.mark.ways("openmpi")
 @pytest.mark.parametrize("number", [interrupts.STOP, signal.SIGINT])
 def test_somebody_interrupts_one_engine(cluster, number, gate):

@@ -469,6 +469,7 @@ with dnb.inprocess(2) as session:
         assert len(files(tmp_path)) == 1
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("rank", [0, 1])
 def test_an_engine_that_dies_while_it_writes(doomed, tmp_path, rank):
     doomed["x"] = dnb.asarray(numbers(500, 600), dist="block", session=doomed)

@@ -80,6 +80,7 @@ def test_all_arrays_are_as_before(doomed, capsys, sizes):
     assert f"{sizes[-1]} engine" in capsys.readouterr().err
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.ways("openmpi")
 def test_sparse_blocks_stay_where_they_are_or_are_refused(doomed):
     size = doomed.size

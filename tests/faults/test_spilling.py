@@ -18,6 +18,7 @@ from tests.failures.support import on_rank, setting
 from tests.faults.programs import Program
 from tests.faults.test_recovery import kill
 from tests.marking import own_engines
+from tests.tiers import TIER
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
@@ -119,6 +120,7 @@ def test_without_a_disk_it_is_refused(monkeypatch):
             many()
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("dist", LAYOUTS)
 def test_all_layouts_views_and_writes(two, dist):
     limit(two, 2 * ROOM if dist == ("engine", 1) else ROOM)
@@ -154,7 +156,7 @@ def test_engines_that_die_and_other_numbers_of_them(spilling):
     check(found[:3])
     kill(spilling)
     check(found)
-    for size in (3, 1):
+    for size in (3, 1) if TIER == "test-all" else (3,):
         spilling.resize(size)
         limit(spilling)
         check(found)
@@ -193,7 +195,7 @@ def test_little_of_it_is_in_reach_of_the_notebook(two):
 def test_random_programs(spilling, monkeypatch, seed):
     monkeypatch.setattr(spilling_module, "_LEAST", 0)
     chance, program, refused, went = random.Random(seed), Program(seed), 0, 0
-    for turn in range(8):
+    for turn in range(8 if TIER == "test-all" else 4):
         for _ in range(chance.randrange(1, 25)):
             spilling.handles.budget.share = chance.randrange(250_000, 600_000)
             try:
@@ -311,6 +313,7 @@ def test_what_something_on_engines_looks_at_stays(two):
     check([*found, (x, numbers(1)), (y, numbers(2)), (more[3], numbers(2) + 3)])
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.parametrize("spilling", [1], indirect=True)
 def test_plans_of_sparse_products(spilling, monkeypatch):
     monkeypatch.setattr(spilling_module, "_LEAST", 0)
