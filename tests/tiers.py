@@ -66,7 +66,7 @@ def chosen(items):
         return items
     found = [x for x in items if TIERS.index(tier_of(x)) <= TIERS.index(TIER)]
     on_open_mpi = mpi_family(find_mpiexec()) == "openmpi"
-    return _some_cases([x for x in found if _ways_of(x, on_open_mpi) <= _marked(x)])
+    return _some_cases([x for x in found if _is_asked_for(x, on_open_mpi)])
 
 
 @cache
@@ -83,15 +83,24 @@ def tier_of(item):
     return "quick" if quick else "test"
 
 
-def _ways_of(item, on_open_mpi):
-    """Return the ways in which a test would run here."""
-    if not _inside(_CONTRACT, item.path):  # these were chosen by who runs them
-        return {"openmpi"} if on_open_mpi else set()
-    word = item.callspec.params.get("session", "") if hasattr(item, "callspec") else ""
-    return {_OF_SESSION.get(part, part) for part in word.split(":")} & WAYS.keys()
+def _is_asked_for(item, on_open_mpi):
+    """Tell whether a test runs as this run would have it."""
+    if not _inside(_CONTRACT, item.path):
+        return not on_open_mpi or "openmpi" in _marked(item)
+    word = item.callspec.params.get("session") if hasattr(item, "callspec") else None
+    if word is None:  # it runs once, and not in every process that has a session
+        return TIER == "test-all" or "DISTNB_TEST_SESSION" not in os.environ
+    return isinstance(word, str)  # else its list of ways was empty
+
+
+def has_way(test, word):
+    """Tell whether a test of the contract runs in the session that a word names."""
+    ways = {_OF_SESSION.get(part, part) for part in word.split(":")} & WAYS.keys()
+    return TIER == "test-all" or ways <= _marked(test)
 
 
 def _marked(item):
+    """Return the ways with which a test is marked."""
     marked = {way for mark in item.iter_markers("ways") for way in mark.args}
     if wrong := marked - WAYS.keys():
         raise pytest.UsageError(f"{item.nodeid}: ways: got {wrong}, expected some of {[*WAYS]}")

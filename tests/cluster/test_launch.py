@@ -110,34 +110,37 @@ def test_engine_ids_are_ranks_of_one_world(client):
     assert client[:].apply_sync(place) == [(rank, 3, *same) for rank in range(3)]
 
 
-def deaf(times, log):
-    """How a client connects whom the hub does not hear some times; what the controller says then."""
+def test_engines_get_a_copy_of_the_controllers_file(tmp_path):
+    """It sets the permissions of its own after it has written it, and ends if that is gone."""
+    (tmp_path / "security").mkdir()
+    assert not watchdog._publish(tmp_path)
+    written = tmp_path / "security" / "ipcontroller-x-engine.json"
+    written.write_text('{"key": "half')
+    assert not watchdog._publish(tmp_path)
+    written.write_text('{"key": "whole"}')
+    assert watchdog._publish(tmp_path)
+    for path in (written, tmp_path / "engine.json"):
+        assert json.loads(path.read_text()) == {"key": "whole"}
+
+
+def test_a_hub_that_does_not_hear_is_asked_again(mark, scratch, monkeypatch):
+    """By another client; and if its port was taken, another hub."""
     asked, real = [], ipyparallel.Client._connect
 
-    def connect(self, *args):
-        asked.append(args)
-        if len(asked) <= times:
-            folder = Path(os.environ["TMPDIR"])
-            (next(folder.glob("distnb-*")) / "controller.log").write_text(log)
-            raise TimeoutError("Hub connection request timed out")
-        return real(self, *args)
+    def connect(client, *args):
+        asked.append(sorted((scratch / "t").glob("distnb-*")))
+        if len(asked) > 2:
+            return real(client, *args)
+        if len(asked) == 2:
+            (asked[-1][0] / "controller.log").write_text(launch.TAKEN)
+        raise TimeoutError("Hub connection request timed out")
 
-    return connect, asked
-
-
-@pytest.mark.parametrize(("times", "log", "engines"), [(2, "", 1), (1, launch.TAKEN, 2)])
-def test_a_hub_that_does_not_hear_is_asked_again(times, log, engines, mark, scratch, monkeypatch):
-    """By another client, and if its port was taken another hub."""
-    connect, asked = deaf(times, log)
     monkeypatch.setattr(ipyparallel.Client, "_connect", connect)
-    started, real = [], launch._Watchdog.start
-    monkeypatch.setattr(
-        launch._Watchdog, "start", lambda *args: started.append(args) or real(*args)
-    )
     with dnb.start(2) as session:
         assert session.size == 2
-    assert len(asked) == times + 1
-    assert len(started) == engines
+    first, second, third = asked
+    assert first == second
+    assert first != third
 
 
 @pytest.mark.ways("openmpi")

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, settings
 import distnb as dnb
 from distnb.client.session import current
 from distnb.engines.fusion.compiler import Compiler, available
+from tests import tiers
 from tests.compiling import at_once
 from tests.contract import support
 
@@ -59,7 +60,14 @@ def pytest_collection_modifyitems(items):
     items[:] = [item for item in items if item not in dropped]
 
 
-@pytest.fixture(scope="session", params=KINDS.split())
+def pytest_generate_tests(metafunc):
+    """Let a test run in the ways that its tier has."""
+    if "session" in metafunc.fixturenames:
+        kinds = [kind for kind in KINDS.split() if tiers.has_way(metafunc.definition, kind)]
+        metafunc.parametrize("session", kinds, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def session(request):
     """The session in which all tests run; it is the current one."""
     kind, _ = support.parted(request.param)  # settings are for its tests: it outlives them

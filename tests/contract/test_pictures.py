@@ -15,8 +15,6 @@ from distnb.pictures import axes, live, reducing
 from distnb.pictures.binning import Window, block_means
 from tests.contract.support import setting
 
-pytestmark = pytest.mark.ways("started")
-
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch, session):
@@ -83,6 +81,7 @@ def test_block_means_are_those_of_numpy():
     assert found[1, 1] == x[4:6, 4:8].mean()
 
 
+@pytest.mark.ways("started")
 @pytest.mark.parametrize("dist", DISTS[:3], ids=str)
 def test_images_look_as_those_of_matplotlib(dist):
     x = matrix()
@@ -117,6 +116,7 @@ def test_colours_range_over_all_elements():
     assert plt.imshow(dnb.array(x), vmax=2).get_clim() == (x.min(), 2)
 
 
+@pytest.mark.ways("started")
 def test_zooming_in_shows_more(session):
     x = matrix(400, 400)
     figure, ax = plt.subplots(figsize=(1, 1), dpi=50)

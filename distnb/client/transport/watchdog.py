@@ -144,7 +144,8 @@ def _spawn(command: list[str], log: Path) -> int:
 def _publish(folder: Path) -> bool:
     """Give the engines the connection file when it is complete; tell whether they have it.
 
-    They start together with the controller, and would read a file that it is still writing.
+    They start together with the controller, and would read a file that it is still writing. It is a
+    copy: the controller ends with an error if its own file goes before it has set the permissions.
     """
     published = folder / "engine.json"
     if published.exists():
@@ -152,7 +153,8 @@ def _publish(folder: Path) -> bool:
     (written,) = list(folder.glob("security/*-engine.json")) or [published]
     if not load_json(written):
         return False
-    written.replace(published)
+    shutil.copyfile(written, part := folder / "engine.part")
+    part.replace(published)
     return True
 
 
