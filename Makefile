@@ -6,7 +6,7 @@ PARALLEL ?= -n 2 --dist loadgroup
 # Of the tests: quick, test or test-all
 TIER ?= test
 # Share of the random examples, and of the cases in other ways than on three engines
-EXAMPLES ?= $(if $(filter test-all,$(TIER)),1,0.1)
+EXAMPLES ?= $(if $(filter test-all,$(TIER)),1,0.06)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -4,7 +4,7 @@ A test is in the tier that ``pytest.mark.tier`` names, on itself or on its modul
 *quick* in ``tests/unit`` if it does not use the fixture ``session``, and *test* elsewhere. Two marks
 make *test* smaller than *test-all*:
 
-- ``cases(n)``: of a function's parameters only so many, evenly chosen; in the contract ten, else,
+- ``cases(n)``: of a function's parameters only so many, evenly chosen; in the contract five, else,
   and four where it runs again in processes of its own;
 - ``ways(...)``: the contract runs on three engines in this process, and what uses MPI runs on MPICH;
   a test runs in other ways where something can differ there, and these are named.
@@ -108,7 +108,7 @@ def _marked(item):
 
 
 #: Cases of a function of the contract that run before a release only, beyond so many.
-_CASES = int(os.environ.get("DISTNB_TEST_CASES", "10"))
+_CASES = int(os.environ.get("DISTNB_TEST_CASES", "5"))
 
 
 def _some_cases(items):

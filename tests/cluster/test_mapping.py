@@ -17,7 +17,7 @@ from tests.waiting import until
 N = np.arange(20.0)
 
 
-@pytest.fixture(params=["direct", "ipyparallel"])
+@pytest.fixture(params=["direct", pytest.param("ipyparallel", marks=pytest.mark.tier("test-all"))])
 def session(engines, request):
     """A session on these engines."""
     before, dnb.config.road = dnb.config.road, request.param

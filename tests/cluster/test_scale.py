@@ -16,7 +16,7 @@ from tests.interrupting import CtrlC
 pytestmark = pytest.mark.ways("openmpi")
 
 
-@pytest.fixture(params=["direct", "ipyparallel"])
+@pytest.fixture(params=["direct", pytest.param("ipyparallel", marks=pytest.mark.tier("test-all"))])
 def session(engines, request):
     client = engines.transport.client
     with setting(cutoff=0, road=request.param), dnb.connect(client=client) as found:

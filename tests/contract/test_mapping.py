@@ -1,7 +1,7 @@
 """Functions of the user's give on engines what they give in NumPy, wherever the elements lie."""
 
 import threading
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -606,14 +606,21 @@ def test_ufuncs_that_numba_makes(session):
         near(x, x, out, out=out)
 
 
-def test_outputs_of_ufuncs_of_last_axes_that_numba_makes(session):
-    numba = pytest.importorskip("numba")
+@cache
+def sum_of_rows():
+    """A ufunc of last axes that Numba compiles, which takes seconds."""
+    import numba
 
     @numba.guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->(n)")
     def added(a, b, out):
         out[:] = a + 2 * b
 
-    p = numbered((4, 5)) + 0.5
+    return added
+
+
+def test_outputs_of_ufuncs_of_last_axes_that_numba_makes(session):
+    pytest.importorskip("numba")
+    added, p = sum_of_rows(), numbered((4, 5)) + 0.5
     x, out = dnb.array(p, dist="block"), dnb.zeros((4, 5), dist="block")
     want = p + 2 * p
     assert added(x, x, out=out) is out

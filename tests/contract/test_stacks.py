@@ -11,7 +11,7 @@ import distnb as dnb
 from distnb.client.math import stacks
 from tests.contract.support import measured, numbered, same
 
-pytestmark = [pytest.mark.ways("started"), pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 LAYOUTS = [("block", "*"), ("*", "block"), ("cyclic", "*"), ("block", "block"), "replicated", None]
 running = _umath_tests.cumsum  # (i)->(i)
 inner = _umath_tests.inner1d  # (i),(i)->()
@@ -60,6 +60,7 @@ def test_stacks_of_many_axes(session):
         check(running, dnb.array(np.ones(shape), dist="block"))
 
 
+@pytest.mark.ways("started")
 def test_options_of_generalized_ufuncs(session):
     a = dnb.array(numbered((4, 3, 2, 5)), dist=("*", "block", "*", "*"))
     b = dnb.array(numbered((2, 5)), dist="block")

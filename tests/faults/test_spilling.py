@@ -167,6 +167,7 @@ def test_engines_that_die_and_other_numbers_of_them(spilling):
         check(found)
 
 
+@pytest.mark.tier("test-all")
 def test_engines_that_die_in_a_batch_that_needs_what_was_on_disk(spilling):
     found = many()
     with setting(flush_idle=600.0):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
-from tests.tiers import SCALE, TIER
+from tests.tiers import SCALE
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = "tests/contract"
@@ -83,22 +83,19 @@ def report(code, outputs):
     return f"exit code {code if code is not None else 'none: it hung'}\n{shown}\n--- mpiexec\n{outputs[-1][-3000:]}"
 
 
-#: Three find what two and four hide; of four `make test` has where a grid of 2 x 2 matters.
-GRIDS = ["grids", "moving", "balance", "messages_first", "programs", "session"]
+#: Three find what two and four hide.
 RANKS = [
     pytest.param(1, marks=pytest.mark.tier("test-all")),
     pytest.param(2, marks=pytest.mark.tier("test-all")),
     pytest.param(3, marks=pytest.mark.ways("openmpi")),
-    4,
+    pytest.param(4, marks=pytest.mark.tier("test-all")),
 ]
 
 
 @pytest.mark.timeout(LIMIT + 30)
 @pytest.mark.parametrize("ranks", RANKS)
 def test_contract(ranks, tmp_path):
-    few = ranks == 4 and TIER != "test-all"
-    parts = [f"{SUITE}/test_{part}.py" for part in GRIDS] if few else [SUITE]
-    code, outputs = run(ranks, tmp_path, *parts, f"--ignore={SCALAPACK}")
+    code, outputs = run(ranks, tmp_path, SUITE, f"--ignore={SCALAPACK}")
     assert code == 0, report(code, outputs)
     assert len(outputs) == ranks + 1
     assert all(" passed" in text for text in outputs[:-1]), report(code, outputs)
@@ -122,7 +119,7 @@ def test_a_rank_that_fails_alone_ends_the_run(tmp_path):
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("ranks", [pytest.param(3, marks=pytest.mark.ways("openmpi")), 4])
+@pytest.mark.parametrize("ranks", RANKS[2:])
 def test_local_access(ranks, tmp_path):
     code, outputs = run(ranks, tmp_path, str(LOCAL_ACCESS), limit=100)
     assert code == 0, report(code, outputs)
