@@ -53,7 +53,6 @@ def run(session, environment, folder, *parts):
     assert " passed" in output
 
 
-@pytest.mark.ways("openmpi")
 @pytest.mark.timeout(LIMIT + 60)
 def test_engines_that_distnb_starts(environment, tmp_path):
     run("start:3", environment, tmp_path)
