@@ -117,7 +117,9 @@ define environment
 	@touch $@
 endef
 
-# What the demo needs is installed and compiled in a minute; what tests need, in two.
+# What the demo needs is installed in a minute; what tests need, in two. The demo takes large steps:
+# nothing is compiled for it that small ones take.
+.venv/ready-demo: export HATCH_BUILD_NO_HOOKS := true
 .venv/ready-demo: EXTRAS := mpich,jit,headless
 .venv/ready-demo: pyproject.toml
 	$(environment)
