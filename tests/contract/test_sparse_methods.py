@@ -28,7 +28,8 @@ def arrays(session, a):
     """Return SciPy's array distributed, in its format, in all layouts."""
     kind = getattr(sparse, type(a).__name__)
     if a.format == "coo":
-        return [kind(a), kind(sparse.csr_array(a)), kind(sparse.csc_array(a, dist="nnz"))]
+        others = [{}, {"dist": "replicated"}, {"grid": (1, session.size)}]
+        return [kind(a), *[kind(sparse.csc_array(a, **options)) for options in others]]
     n = a.shape[a.format == "csc"]
     return [kind(a, **options) for options in layouts(session, n)]
 

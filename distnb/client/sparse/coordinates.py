@@ -399,7 +399,7 @@ class coo_array(Arithmetic):
         if is_sparse(items[0]):
             items = (*ours(items[0], self)._summed().nonzero(), *items[1:])
         elif is_dense(items[0]) and np.ndim(items[0]) == 2 and len(items) == 1:
-            index = np.asarray(items[0])
+            index = items[0] if isinstance(items[0], Array) else np.asarray(items[0])
             return self[index.reshape(-1)].reshape(index.shape)
         return self._as_column()[(*items, 0)]
 
@@ -425,7 +425,7 @@ class coo_array(Arithmetic):
             return self._with_data(self.data)
         data = self.data[keep]
         if not shape:
-            return data.sum().astype(self.dtype).to_numpy()[()]
+            return np.asarray(data.sum()).astype(self.dtype)[()]
         return self._of([c[keep] for c in coords], data, shape)
 
     def __iter__(self) -> Any:
