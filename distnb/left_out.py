@@ -1,4 +1,4 @@
-"""What distnb leaves out of NumPy's names on purpose: each says why when it is touched.
+"""What distnb leaves out of NumPy's and SciPy's names on purpose: each says why when it is touched.
 
 And what modules list of their names, for completion.
 ``docs/rules.md`` lists it, and a test holds the page to this table. A name that is neither here nor
@@ -23,6 +23,9 @@ class LeftOut(NamedTuple):
     why: str
     do: str
 
+
+#: Why SciPy's matrices are left out.
+_MATRIX = "its result is a matrix, for which * is the matrix product"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(
@@ -128,6 +131,67 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "it is for NumPy's own tests",
         "import it from numpy.testing",
     ),
+    LeftOut(
+        "distnb.sparse",
+        "eye identity",
+        _MATRIX,
+        "use distnb.sparse.eye_array",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "diags spdiags",
+        _MATRIX,
+        "use distnb.sparse.diags_array",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "random rand",
+        _MATRIX,
+        "use distnb.sparse.random_array",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "bmat",
+        _MATRIX,
+        "use distnb.sparse.block_array",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "csr_matrix",
+        _MATRIX,
+        "use distnb.sparse.csr_array",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "csc_matrix",
+        _MATRIX,
+        "use distnb.sparse.csc_array",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "coo_matrix",
+        _MATRIX,
+        "use distnb.sparse.coo_array",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "bsr_matrix dia_matrix dok_matrix lil_matrix spmatrix",
+        _MATRIX,
+        "use distnb.sparse.csr_array, and .to_scipy() for SciPy's",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "bsr_array dia_array dok_array lil_array",
+        "engines hold rows, columns or triplets",
+        "use distnb.sparse.csr_array, and .to_scipy() for SciPy's",
+    ),
+    LeftOut(
+        "distnb.sparse",
+        "isspmatrix isspmatrix_bsr isspmatrix_coo isspmatrix_csc isspmatrix_csr isspmatrix_dia "
+        "isspmatrix_dok isspmatrix_lil",
+        "there are no matrices, for which * is the matrix product",
+        "use distnb.sparse.issparse, and .format",
+    ),
 )
 
 
@@ -166,7 +230,8 @@ def refusal(module: str, otherwise: Callable[[str], Any] | None = None) -> Calla
         row = reasons.get(name)
         if row is None:
             return (otherwise or unknown(module))(name)
-        got = f"a name of NumPy's that is left out ({row.why})"
+        whose = "SciPy's" if module == "distnb.sparse" else "NumPy's"
+        got = f"a name of {whose} that is left out ({row.why})"
         raise AttributeError(explain(f"{module}.{name}", got, f"one of dir({module})", row.do))
 
     return missing

@@ -15,7 +15,7 @@ from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.construction import *  # noqa: F403
 from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.semirings import matmul
-from distnb.left_out import listing
+from distnb.left_out import listing, refusal, unknown
 
 __all__ = [  # noqa: PLE0604 - from the modules
     *construction.__all__,
@@ -30,7 +30,10 @@ __all__ = [  # noqa: PLE0604 - from the modules
 __dir__ = listing(__all__)
 
 
-def __getattr__(name: str) -> Any:
+def _solvers(name: str) -> Any:
     if name == "linalg":
         return importlib.import_module(f"{__name__.partition('.')[0]}.applications.solvers")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return unknown(__name__)(name)
+
+
+__getattr__ = refusal(__name__, _solvers)

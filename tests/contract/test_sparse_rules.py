@@ -201,7 +201,7 @@ def test_what_is_not_taken_is_named(session, tmp_path):
     same(sparse.vstack([A[0], A[1], A]), sp.vstack([a[0], a[1], a]))
     same(sparse.hstack([A[0], A[1]]), sp.hstack([a[0], a[1]]))
     with pytest.raises(NotImplementedError, match="two axes"):
-        sparse.random_array((5,))
+        sparse.random_array((5, 5, 5))
     for x in (a, a.toarray()):
         with pytest.raises(TypeError, match="a distributed array"):
             dnb.repartition(x)

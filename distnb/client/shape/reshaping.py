@@ -34,7 +34,7 @@ from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Local
 
-__all__ = ["adopted", "axis_of", "flatten", "ravel", "reshape", "rows_of"]
+__all__ = ["adopted", "axis_of", "flatten", "new_lengths", "ravel", "reshape", "rows_of"]
 
 
 @stands_for(np.reshape)
@@ -86,7 +86,7 @@ def reshape(
     x = asarray(a)
     if shape is None:
         raise TypeError(explain("reshape()", "no shape", "a shape", "pass one"))
-    wanted = _lengths(shape, x.size)
+    wanted = new_lengths(shape, x.size)
     order = order_of(order)
     if order == "K":
         raise ValueError("order 'K' is not permitted for reshaping")
@@ -125,7 +125,7 @@ def _listed(shape: object) -> Sequence[Any]:
     return shape if isinstance(shape, tuple | list) else (shape,)
 
 
-def _lengths(shape: Shape, size: int) -> Ints:
+def new_lengths(shape: Shape, size: int) -> Ints:
     """Return a new shape as lengths; raises what NumPy raises."""
     given = _listed(shape)
     if any(isinstance(n, bool | np.bool_) for n in given):
@@ -365,7 +365,7 @@ def _in_order(x: Array, order: Order, copy: bool | None) -> Array:
 
 def set_shape(x: Array, shape: Shape) -> None:
     """Give an array another shape in place, by axes of length 1."""
-    wanted = _lengths(shape, x.size)
+    wanted = new_lengths(shape, x.size)
     try:
         found = _reshaped(x, wanted, False)
     except ValueError:

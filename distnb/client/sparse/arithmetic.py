@@ -21,11 +21,13 @@ from distnb.client.sparse.commands import each, laid, lined
 from distnb.client.sparse.scipys import is_matrix, is_scalar, is_scipys, result_of
 from distnb.client.sparse.structure import Stored
 from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
 
 __all__ = [
     "Arithmetic",
     "compared",
     "dense_of",
+    "fits",
     "is_dense",
     "is_sparse",
     "merged",
@@ -111,7 +113,16 @@ def ours(x: Any, like: Sparse) -> Any:
         check_session(x.data, like.session)
         return x
     kind = like._kind(x.format if x.format in ("csr", "csc") else "csr")
+    kind = kind if x.ndim > 1 else like._kind("coo")
     return kind(x, session=like.session)
+
+
+def fits(shape: Ints, into: Ints) -> bool:
+    """Tell whether a shape broadcasts to another."""
+    try:
+        return np.broadcast_shapes(shape, into) == into
+    except ValueError:
+        return False
 
 
 class Arithmetic(Sparse):
@@ -132,7 +143,13 @@ class Arithmetic(Sparse):
             )
         op = operator.add if sign > 0 else operator.sub
         if is_sparse(other):
-            return self._compressed()._merged(("add", "subtract")[sign < 0], other)
+            return self._merged(("add", "subtract")[sign < 0], other)
+        return self._with_dense(op, other)
+
+    def _with_dense(self, op: Callable[[Any, Any], Any], other: object) -> Any:
+        """Return a sum with a dense array, which broadcasts to this one."""
+        if is_dense(other) and not fits(np.shape(other), self.shape):
+            raise ValueError("inconsistent shapes")
         return self._densely(op, other)
 
     def _densely(self, op: Callable[[Any, Any], Any], other: object) -> Any:
@@ -153,7 +170,7 @@ class Arithmetic(Sparse):
     def __rsub__(self, other: object) -> Any:
         if is_scalar(other) or is_sparse(other):
             return -(self - other) if not is_sparse(other) else ours(other, self) - self
-        return self._densely(lambda a, b: b - a, other)
+        return self._with_dense(lambda a, b: b - a, other)
 
     def __mul__(self, other: object) -> Any:
         return self.multiply(other)
@@ -225,11 +242,11 @@ class Arithmetic(Sparse):
 
     def _compare(self, name: str, other: object) -> Any:
         if is_scalar(other):
-            return self._compressed()._compared(name, other)
+            return self._compared(name, other)
         if is_sparse(other):
             if self.shape != other.shape and name in ("equal", "not_equal"):
                 return name == "not_equal"
-            return self._compressed()._merged(name, other)
+            return self._merged(name, other)
         return self._densely(getattr(np, name), other)
 
     def __eq__(self, other: object) -> Any:
@@ -303,6 +320,14 @@ class Arithmetic(Sparse):
         return self._compare("minimum", other)
 
     # What each class says.
+
+    def _merged(self, name: str, other: Sparse) -> Any:
+        """Return what an operator gives of two sparse arrays."""
+        raise NotImplementedError
+
+    def _compared(self, name: str, number: object) -> Any:
+        """Return what a comparison, or a maximum, gives of the array and a number."""
+        raise NotImplementedError
 
     def toarray(self) -> Any:
         """Return a dense array, which lies as this one."""

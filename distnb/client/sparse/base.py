@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.showing import Shown, shown
-from distnb.client.handle.arguments import Number
+from distnb.client.handle.arguments import Number, Order, Shape, order_of
 from distnb.client.handle.array import Array
-from distnb.client.math.reductions import max_, min_
 from distnb.client.record.placement import Placement
 from distnb.client.session.session import Session
+from distnb.client.shape.reshaping import new_lengths
 from distnb.client.sparse.scipys import is_scalar, result_of, supported
 from distnb.client.sparse.structure import SparseLayout
 from distnb.common.config import config
@@ -364,6 +365,123 @@ class Sparse:
             return self.astype(np.float64, copy=False)._scaled(1 / number)
         return self._scaled(1 / number)
 
+    # -- shapes and diagonals ------------------------------------------------------------------
+
+    def reshape(self, *shape: Shape, order: Order = "C", copy: bool = False) -> Any:
+        """Return the elements in another shape, as SciPy's: as triplets, if the shape is another.
+
+        Each engine computes where its own elements are then: nothing is sent.
+
+        Parameters
+        ----------
+        *shape : int, or a tuple of int
+            One or two lengths; one may be -1.
+        order : {'C', 'F'}
+            Whether elements are counted row by row, or column by column.
+        copy : bool
+            Whether elements are copied.
+
+        Returns
+        -------
+        coo_array
+            With elements where they lie; the array itself if it has the shape.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2, 0], [1, 0, 3]]).reshape(3, -1).toarray().to_numpy()
+        array([[0, 2],
+               [0, 1],
+               [0, 3]])
+        """
+        if not shape:
+            raise TypeError("reshape() missing 1 required positional argument: 'shape'")
+        order_of(order, among="CF")
+        given: Any = shape[0] if len(shape) == 1 else shape
+        wanted = new_lengths(given, prod(self.shape))
+        if wanted == self.shape:
+            return self.copy() if copy else self
+        if not wanted:
+            raise ValueError("new shape of a sparse array must have at least one axis")
+        if len(wanted) > 2:
+            raise NotImplementedError(
+                explain("reshape", f"{len(wanted)} axes", "one or two", "use .toarray()")
+            )
+        return self.tocoo(copy=copy)._reshaped(wanted, order)
+
+    def diagonal(self, k: int = 0) -> Any:
+        """Return a diagonal as a dense array."""
+        raise NotImplementedError
+
+    def trace(self, offset: int = 0) -> Any:
+        """Return the sum of a diagonal; sent are partial sums, as by :func:`distnb.sum`.
+
+        Parameters
+        ----------
+        offset : int
+            Which diagonal; above the main one if positive.
+
+        Returns
+        -------
+        DistArray
+            A number.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     int(dnb.sparse.csr_array([[0, 2], [3, 1]]).trace())
+        1
+        """
+        return self.diagonal(offset).sum()
+
+    def setdiag(self, values: ArrayLike, k: int = 0) -> None:
+        """Set the elements of a diagonal, in place, as SciPy's.
+
+        Sent are the values, to the engines that have their rows (columns of CSC); of CSR and CSC it
+        is read how many elements there are then: this waits.
+
+        Parameters
+        ----------
+        values : array_like
+            A number for all of the diagonal, or values from its first element on: those that are
+            too many are ignored, and elements without one stay as they are. The dtype stays that
+            of the array if no place is new or for a number, else it is that of both.
+        k : int
+            Which diagonal; above the main one if positive.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.csr_array([[0, 2], [3, 1]])
+        ...     A.setdiag([7, 8])
+        ...     A.toarray().to_numpy()
+        array([[7, 2],
+               [3, 8]])
+        """
+        if self.ndim != 2:
+            raise ValueError("setting a diagonal requires two dimensions")
+        m, n = self.shape
+        if (k > 0 and k >= n) or (k < 0 and -k >= m):
+            raise ValueError("k exceeds array dimensions")
+        given: Any = values if isinstance(values, Array) else np.asarray(values)
+        if given.ndim > 1:
+            raise ValueError(
+                explain("values of a diagonal", f"{given.ndim} axes", "one or none", "flatten them")
+            )
+        count = min(m + min(k, 0), n - max(k, 0))
+        if given.ndim:
+            count = min(count, len(given))
+            given = given[:count]
+        if count > 0:
+            self._set_diagonal(given, k, count)
+
+    def _set_diagonal(self, values: Array | np.ndarray, k: int, count: int) -> None:
+        """Set the first elements of a diagonal, of which there are some."""
+        raise NotImplementedError
+
     # -- reductions to a number ----------------------------------------------------------------
 
     def _extreme(self, name: str, explicit: bool) -> Any:
@@ -373,10 +491,10 @@ class Sparse:
         if not self.nnz:
             return self.dtype.type(0)
         x = self._summed()
-        found = (max_ if name == "max" else min_)(x.data)
-        if explicit or x.nnz == int(np.prod(self.shape)):
+        found = _EXTREMES[name].reduce(x.data)
+        if explicit or x.nnz == prod(self.shape):
             return found
-        return getattr(np, f"{name}imum")(found, self.dtype.type(0))
+        return _EXTREMES[name](found, self.dtype.type(0))
 
     # -- ufuncs ------------------------------------------------------------------------------
 
@@ -502,6 +620,8 @@ def issparse(x: object) -> bool:
     return isinstance(x, Sparse)
 
 
+#: Reductions to the least or greatest element -> which of two.
+_EXTREMES = {"max": np.maximum, "min": np.minimum, "nanmax": np.fmax, "nanmin": np.fmin}
 #: Names of ufuncs of one array -> the method, where that has another name.
 _OWN = {"absolute": "__abs__", "negative": "__neg__"}
 #: Those of two -> the methods for this array on the left, and on the right.

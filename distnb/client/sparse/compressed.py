@@ -13,11 +13,19 @@ from distnb.client.handle.arguments import Axes, Dist, Grid, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import check_session
 from distnb.client.handle.indexing import lengths
-from distnb.client.record.creation import asarray, zeros
+from distnb.client.record.creation import ones, ones_like, zeros
+from distnb.client.record.ranges import arange
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
-from distnb.client.sparse.arithmetic import compared, dense_of, is_dense, is_sparse, merged, ours
+from distnb.client.sparse.arithmetic import (
+    compared,
+    dense_of,
+    fits,
+    is_sparse,
+    merged,
+    ours,
+)
 from distnb.client.sparse.balance import count, recut_in_place
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import (
@@ -39,10 +47,19 @@ from distnb.client.sparse.dense import (
     picked,
     pointers_of,
     row_pointers,
+    rowwise,
     scattered,
     spread,
 )
-from distnb.client.sparse.indexing import assigned, key_of, pointwise, selected
+from distnb.client.sparse.indexing import (
+    assigned,
+    is_mask,
+    key_of,
+    named,
+    pointwise,
+    selected,
+    with_diagonal,
+)
 from distnb.client.sparse.reductions import Reductions
 from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
 from distnb.client.sparse.structure import SparseLayout, Stored, cuts_of, global_pointers
@@ -52,6 +69,9 @@ from distnb.geometry.layout import Ints
 from distnb.ops.semirings import Semiring
 
 __all__ = ["Compressed", "csc_array", "csr_array", "session_of"]
+
+
+_COUNT = np.dtype(np.int64)
 
 
 class Compressed(Reductions):
@@ -337,6 +357,77 @@ class Compressed(Reductions):
         if not self.structure.canonical:
             self._made("sum_duplicates", True)
 
+    @property
+    def has_sorted_indices(self) -> bool:
+        """Whether indices rise within each row or column; equal ones may follow each other.
+
+        Of blocks on a grid: within each block. Each engine looks at its own, if it is not known:
+        then this waits.
+        """
+        return self.structure.canonical or not rowwise(self.held, "unsorted", _COUNT).any()
+
+    @property
+    def has_canonical_format(self) -> bool:
+        """Whether indices rise within each row or column, and none is there twice.
+
+        Of blocks on a grid: within each block. Each engine looks at its own, if it is not known:
+        then this waits.
+        """
+        return self.structure.canonical or not rowwise(self.held, "repeated", _COUNT).any()
+
+    def sorted_indices(self) -> Any:
+        """Return a copy in which the elements of each row or column are sorted by their indices.
+
+        Each engine sorts its own.
+
+        Returns
+        -------
+        csr_array or csc_array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.csr_array(([1, 2], [1, 0], [0, 2]), shape=(1, 2))
+        ...     A.has_sorted_indices, A.sorted_indices().indices.to_numpy()
+        (False, array([0, 1], dtype=int32))
+        """
+        found = self.copy()
+        found.sort_indices()
+        return found
+
+    def prune(self) -> None:
+        """Do nothing, as SciPy's does if nothing is behind the elements: engines have no more."""
+        elements(self.held)
+
+    def check_format(self, full_check: bool = True) -> None:
+        """Raise ValueError for an array that is not as CSR, or CSC, has to be.
+
+        Parameters
+        ----------
+        full_check : bool
+            Whether engines look at all indices, and the notebook reads the least and the greatest.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many elements as places, or an index is outside.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).check_format()
+        """
+        self.prune()
+        if full_check and self.nnz:
+            indices, n = self.indices, self.structure.minor
+            low, high = int(indices.min()), int(indices.max())
+            if low < 0 or high >= n:
+                got = f"{low} to {high}"
+                raise ValueError(explain("indices", got, f"0 to {n - 1}", "make the array anew"))
+
     def sort_indices(self) -> None:
         """Sort the elements of each row or column by their indices; in place, as SciPy's.
 
@@ -355,7 +446,7 @@ class Compressed(Reductions):
 
     # -- operators -----------------------------------------------------------------------------
 
-    def _merged(self, name: str, other: Any) -> Any:
+    def _merged(self, name: str, other: Sparse) -> Any:
         """Return what an operator gives of two sparse arrays."""
         if self.shape != other.shape:
             raise ValueError("inconsistent shapes")
@@ -397,21 +488,43 @@ class Compressed(Reductions):
             return self._merged("multiply", other)
         y = dense_of(other, self.session)
         check_session(y, self.session)
-        if y.ndim > 2 or not fits(y.shape, self.shape):
+        if y.ndim > 2:
             raise ValueError("inconsistent shapes")
+        shape = np.broadcast_shapes(self.shape, y.shape)
+        if shape != self.shape:
+            one = self.shape == (1, 1)  # SciPy's result is dense then
+            return self.toarray() * y if one else self._repeated(shape).multiply(y)
         supported(result_of(lambda a: a.multiply(np.zeros((1, 1), y.dtype)), self.dtype).dtype)
         if y.size == 1:
             return self._scaled(y.reshape(()))
         found = self._with_data(elements(self.held) * self._at_places(y))
         return self._kind("coo").standing_for(found)
 
+    def _repeated(self, shape: Ints) -> Any:
+        """Return a row or a column as often as a shape has room for it: what is stored is."""
+        axis = 0 if shape[0] != self.shape[0] else 1
+        n, session = shape[axis], self.session
+        steps = arange(n, session=session)
+        places = (steps, steps * 0) if axis == 0 else (steps * 0, steps)
+        lies = (n, 1) if axis == 0 else (1, n)
+        line = type(self)((ones(n, self.dtype, session=session), places), shape=lies)
+        once = self._with_data(ones_like(self.data))
+        found = line @ once if axis == 0 else once @ line
+        take = spread if 1 - axis == self.axis else picked
+        return found._with_data(take(found.held, self.toarray().reshape(-1)))
+
     def _multiplied_by_line(self, other: Any) -> Any:
         """Return the product with a sparse array that broadcasts: a row, a column, an element."""
+        other = other if other.ndim == 2 else ours(other, self).reshape(1, -1)
         if fits(self.shape, other.shape):
             return ours(other, self)._compressed()._multiplied_by_line(self)
-        if fits(other.shape, self.shape):
-            return self.multiply(ours(other, self).toarray())._along(self.axis)
-        y = ours(other, self)._compressed()
+        y = ours(other, self)
+        if fits(y.shape, self.shape):
+            found = self.multiply(y.toarray())._along(self.axis)
+            if y.shape != (1, 1):
+                found.eliminate_zeros()  # as SciPy, which multiplies by a diagonal of them
+            return found
+        y = y._compressed()
         column, row = (self, y) if self.shape[1] == 1 else (y, self)
         if column.shape[1] != 1 or row.shape[0] != 1:
             raise ValueError(f"inconsistent shapes {self.shape} and {y.shape}")
@@ -446,6 +559,9 @@ class Compressed(Reductions):
 
     def _times_sparse(self, other: Sparse) -> Any:
         check_product(self.shape, other.shape)
+        if other.ndim == 1:
+            one_axis: Any = other
+            return one_axis._as_before(self._times_sparse(one_axis._as_column()))
         y = other._compressed()._along(self.axis)
         found = result_of(operator.matmul, self.dtype, y.dtype)
         left, right = (self, y) if self.axis == 0 else (y, self)
@@ -457,9 +573,7 @@ class Compressed(Reductions):
     # -- in brackets ---------------------------------------------------------------------------
 
     def __getitem__(self, key: object) -> Any:
-        if is_sparse(key) or (is_dense(key) and not isinstance(key, tuple) and np.ndim(key) == 2):
-            return self[_places(key, self)]
-        found = key_of(key, self.shape)
+        found = named(key, self) if is_mask(key) else key_of(key, self.shape)
         major, minor = found[:2] if self.axis == 0 else found[1::-1]
         if found.apart:
             return pointwise(self.stored, major, minor)
@@ -502,27 +616,8 @@ class Compressed(Reductions):
             return zeros(0, self.dtype, session=self.session)
         return diagonal(self.held, k if self.axis == 0 else -k)
 
-    def trace(self, offset: int = 0) -> Any:
-        """Return the sum of a diagonal; sent are partial sums, as by :func:`distnb.sum`.
-
-        Parameters
-        ----------
-        offset : int
-            Which diagonal; above the main one if positive.
-
-        Returns
-        -------
-        DistArray
-            A number.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     int(dnb.sparse.csr_array([[0, 2], [3, 1]]).trace())
-        1
-        """
-        return self.diagonal(offset).sum()
+    def _set_diagonal(self, values: Array | np.ndarray, k: int, count: int) -> None:
+        self._become_as_before(with_diagonal(type(self).of(self.stored), values, k, count))
 
     def nonzero(self) -> tuple[Any, Any]:
         """Return rows and columns of the elements that are not zero.
@@ -618,30 +713,7 @@ def session_of(session: Session | None, *given: Any) -> Session:
     return need(session if session is not None else found)
 
 
-def fits(shape: Ints, into: Ints) -> bool:
-    """Tell whether a shape broadcasts to another."""
-    try:
-        return np.broadcast_shapes(shape, into) == into
-    except ValueError:
-        return False
-
-
 def check_product(a: Ints, b: Ints) -> None:
     if a[1] != b[0]:
         right = f"(k={b[0]},1?)->(n,1?)" if len(b) == 1 else f"(k={b[0]},m)->(n,m)"
         raise ValueError(f"matmul: dimension mismatch with signature (n,k={a[1]}),{right}")
-
-
-def _places(mask: Any, like: Compressed) -> tuple[Any, Any]:
-    """Return the rows and columns that a mask of two axes names, in C order."""
-    if mask.shape != like.shape:
-        raise IndexError(f"bool index shape {mask.shape} does not match {like.shape}")
-    if mask.dtype != bool:
-        raise IndexError(f"index of two axes: got {mask.dtype}, expected a mask of bools")
-    if is_sparse(mask):
-        x = ours(mask, like).tocsr()
-        x.sum_duplicates()
-        rows, columns = x.nonzero()
-        return rows, columns
-    rows, columns = asarray(mask, session=like.session).nonzero()
-    return rows, columns

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from math import prod
 from os import PathLike
 from typing import IO, Any, SupportsIndex, TypeAlias
 
@@ -31,7 +32,7 @@ from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.creation import stored_in
-from distnb.client.sparse.scipys import scipy_sparse, supported
+from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
 from distnb.client.stats.random import Generator, default_rng
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -41,13 +42,17 @@ __all__ = [
     "block_diag",
     "diags_array",
     "eye_array",
+    "find",
     "hstack",
     "kron",
+    "kronsum",
     "load_npz",
     "mmread",
     "mmwrite",
+    "permute_dims",
     "random_array",
     "save_npz",
+    "swapaxes",
     "tril",
     "triu",
     "vstack",
@@ -238,7 +243,7 @@ def random_array(
     Parameters
     ----------
     shape : tuple of int
-        The shape.
+        One or two lengths; of one axis, only COO is there.
     density : float
         Share of the elements that are stored.
     format : {'coo', 'csr', 'csc'}
@@ -257,7 +262,7 @@ def random_array(
     Returns
     -------
     coo_array, csr_array or csc_array
-        With ``round(density * m * n)`` stored elements.
+        With ``round(density * m * n)`` stored elements. Of one axis they lie in equal blocks.
 
     Examples
     --------
@@ -268,11 +273,13 @@ def random_array(
     """
     if not 0 <= density <= 1:
         raise ValueError("density expected to be 0 <= density <= 1")
-    if len(lengths(shape)) != 2:
+    extents = lengths(shape)
+    one = len(extents) == 1 and (format, dist, grid) == ("coo", None, None)
+    if not one and len(extents) != 2:
+        expected = "two axes, or one without format=, dist= and grid="
         raise NotImplementedError(
-            explain("random_array", f"shape {shape}", "two axes", "make one row, and take it: [0]")
+            explain("random_array", f"shape {shape}", expected, "make one row, and take it: [0]")
         )
-    m, n = lengths(shape)
     kind = np.dtype(np.float64 if dtype is None else dtype)
     if kind.kind not in "fc" and data_sampler is None:
         raise NotImplementedError(
@@ -280,15 +287,19 @@ def random_array(
         )
     at = need(session)
     draw = rng if isinstance(rng, Generator) else default_rng(rng, session=at)
-    count = round(density * m * n)
-    flat = _distinct(draw, m * n, count, at)
+    total = prod(extents)
+    count = round(density * total)
+    flat = _distinct(draw, total, count, at)
     if data_sampler is not None:
         data = asarray(data_sampler(size=count), session=flat.session)
     else:
         data = draw.random(count)
         data = data + 1j * draw.random(count) if kind.kind == "c" else data
-    places = (flat // n, flat % n) if n else (flat, flat)
-    return _formed((data.astype(supported(kind)), places), (m, n), format, dist, grid)
+    data = data.astype(supported(kind))
+    if one:
+        return coo_array((data, (flat.astype(index_dtype(total)),)), shape=extents)
+    across = max(1, extents[1])
+    return _formed((data, (flat // across, flat % across)), extents, format, dist, grid)
 
 
 def _distinct(draw: Generator, total: int, count: int, session: Session) -> Any:
@@ -502,9 +513,7 @@ def kron(A: object, B: object, format: str | None = None) -> Any:
     ...     dnb.sparse.kron(A, dnb.sparse.csr_array([[2, 3]])).toarray().to_numpy()
     array([[0, 0, 2, 3]])
     """
-    session = next((x.session for x in (A, B) if hasattr(x, "session")), None)
-    if session is None:
-        raise TypeError(explain("kron", "none on engines", "a distributed array", "use SciPy's"))
+    session = _session_of("kron", A, B)
     a, b = _coo(A, session), _coo(B, session)
     shape = (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1])
     data = repeat(a.data, b.nnz) * tile(b.data, a.nnz)
@@ -513,6 +522,163 @@ def kron(A: object, B: object, format: str | None = None) -> Any:
         for x, y, n in zip(a.coords, b.coords, b.shape, strict=True)
     ]
     return coo_array((data, tuple(places)), shape=shape).asformat(format)
+
+
+def kronsum(A: Sparse, B: Sparse, format: str | None = None) -> Any:
+    """Return Kronecker's sum of two square sparse arrays, as SciPy's ``kronsum``.
+
+    It is ``kron(I, A) + kron(B, I)``; messages are those of :func:`kron`, and triplets are sent to
+    where their rows are.
+
+    Parameters
+    ----------
+    A, B
+        Sparse arrays, distributed or SciPy's, at least one of them distributed.
+    format : {'coo', 'csr', 'csc'}, optional
+        By default CSR.
+
+    Returns
+    -------
+    csr_array, csc_array or coo_array
+        Along both axes as long as the lengths of both, multiplied.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     A = dnb.sparse.csr_array([[0, 1], [2, 0]])
+    ...     dnb.sparse.kronsum(A, A).toarray().to_numpy()
+    array([[0, 1, 1, 0],
+           [2, 0, 0, 1],
+           [2, 0, 0, 1],
+           [0, 2, 2, 0]])
+    """
+    session = _session_of("kronsum", A, B)
+    given: dict[str, Any] = {"A": A, "B": B}
+    for name, x in given.items():
+        if np.ndim(x) != 2:
+            raise ValueError(explain(name, f"{np.ndim(x)} axes", "two", "reshape it"))
+    a, b = _coo(A, session), _coo(B, session)
+    for name, x in (("A", a), ("B", b)):
+        if x.shape[0] != x.shape[1]:
+            raise ValueError(explain(name, f"shape {x.shape}", "a square", "pass square arrays"))
+    kind = np.result_type(a.dtype, b.dtype)
+    inner, outer = [eye_array(x.shape[0], dtype=kind, session=session) for x in (a, b)]
+    return (kron(outer, a) + kron(b, inner)).asformat(format)
+
+
+def _session_of(name: str, *given: object) -> Session:
+    """Return the session of the first array that is distributed."""
+    session: Session | None = next((x.session for x in given if hasattr(x, "session")), None)
+    if session is None:
+        raise TypeError(explain(name, "none on engines", "a distributed array", "use SciPy's"))
+    return session
+
+
+def find(A: object) -> tuple[Any, Any, Any]:
+    """Return rows, columns and values of the elements that are not zero, as SciPy's ``find``.
+
+    Elements are brought into rows first, and equal places summed; how many there are is read: this
+    waits.
+
+    Parameters
+    ----------
+    A : sparse array or array_like
+        Of one or two axes.
+
+    Returns
+    -------
+    tuple of DistArray
+        Rows, columns and values, in C order, which lie where the rows do.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rows, columns, values = dnb.sparse.find(dnb.sparse.csr_array([[0, 2], [3, 0]]))
+    ...     rows.to_numpy(), columns.to_numpy(), values.to_numpy()
+    (array([0, 1], dtype=int32), array([1, 0], dtype=int32), array([2, 3]))
+    """
+    x = _ours(A).tocoo()
+    x = x._as_before(x._in_rows().in_lines()._summed()).tocoo(copy=False)
+    keep = x.data != 0
+    return x.row[keep], x.col[keep], x.data[keep]
+
+
+def _ours(A: object) -> Any:
+    """Return a distributed sparse array, of another one if need be."""
+    return A if isinstance(A, Sparse) else coo_array(A)
+
+
+def permute_dims(A: Sparse, axes: Sequence[int] | None = None, copy: bool = False) -> Any:
+    """Return the array with its axes in another order, as SciPy's; nothing is sent.
+
+    Parameters
+    ----------
+    A : sparse array
+        Whose axes are exchanged.
+    axes : sequence of int, optional
+        Which axis takes the place of each; by default they are reversed.
+    copy : bool
+        Whether elements are copied.
+
+    Returns
+    -------
+    coo_array
+        The array itself, of its format, if the order is that which it has.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.permute_dims(dnb.sparse.eye_array(2, 3), (1, 0)).shape
+    (3, 2)
+    """
+    x = _ours(A)
+    axes = range(x.ndim)[::-1] if axes is None else axes
+    if len(axes) != x.ndim:
+        raise ValueError(explain("axes", axes, f"{x.ndim} of them", "name each axis once"))
+    places = [operator.index(axis) for axis in axes]
+    if any(not -x.ndim <= axis < x.ndim for axis in places):
+        raise ValueError(explain("axes", axes, f"below {x.ndim}", "name each axis once"))
+    places = [axis % x.ndim for axis in places]
+    if len({*places}) < x.ndim:
+        raise ValueError(explain("axes", axes, "different ones", "name each axis once"))
+    if places == [*range(x.ndim)]:
+        return x.copy() if copy else x
+    return x.tocoo(copy=copy).T
+
+
+def swapaxes(A: Sparse, axis1: int, axis2: int) -> Any:
+    """Return a copy of the array with two axes exchanged, as SciPy's; nothing is sent.
+
+    Parameters
+    ----------
+    A : sparse array
+        Whose axes are exchanged.
+    axis1, axis2 : int
+        Which ones.
+
+    Returns
+    -------
+    coo_array
+        Of the format of the array if both are the same.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.swapaxes(dnb.sparse.eye_array(2, 3), 0, 1).shape
+    (3, 2)
+    """
+    x = _ours(A)
+    axes = np.arange(x.ndim)
+    try:
+        axes[[axis1, axis2]] = axes[[axis2, axis1]]
+    except IndexError:
+        got, advice = f"{axis1!r} and {axis2!r}", "name two of the axes"
+        raise ValueError(explain("axes", got, f"integers below {x.ndim}", advice)) from None
+    return permute_dims(x, axes.tolist(), copy=True)
 
 
 def tril(A: Sparse, k: int = 0, format: str | None = None) -> Any:
@@ -579,7 +745,7 @@ def triu(A: Sparse, k: int = 0, format: str | None = None) -> Any:
 
 def _triplets(A: object) -> Any:
     """Return a sparse array, or a dense one, as triplets on engines, of two axes."""
-    x: Any = A.tocoo() if isinstance(A, Sparse) else coo_array(A)
+    x = _ours(A).tocoo()
     if x.ndim != 2:
         raise ValueError(explain("array", f"shape {x.shape}", "two axes", "reshape it"))
     return x

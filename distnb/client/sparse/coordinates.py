@@ -6,30 +6,48 @@ One may stand for a compressed array: its coordinates are made when somebody ask
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from distnb.client.handle.arguments import Axes, Shape
+from distnb.client.handle.arguments import Axes, Order, Shape
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.indexing import lengths
 from distnb.client.math.reductions import count_nonzero
-from distnb.client.record.creation import asarray, zeros
-from distnb.client.select.placing import at
+from distnb.client.record.creation import asarray, ones_like, zeros_like
 from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
-from distnb.client.sparse.arithmetic import Arithmetic, no_out
+from distnb.client.shape.joining import concatenate
+from distnb.client.sparse.arithmetic import Arithmetic, dense_of, is_dense, is_sparse, no_out, ours
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
 from distnb.client.sparse.creation import check_places, triplets
 from distnb.client.sparse.dense import spread
-from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
+from distnb.client.sparse.indexing import (
+    Positions,
+    index_within,
+    is_basic,
+    is_mask,
+    key_of,
+    named,
+    on_diagonal,
+    pointwise,
+    selected,
+    with_new,
+)
+from distnb.client.sparse.scipys import index_dtype, is_scalar, result_of, scipy_sparse, supported
 from distnb.client.sparse.structure import SparseLayout, even, line
 from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
 
 __all__ = ["coo_array"]
+
+#: Places that can be counted.
+_MOST = 2**63 - 1
 
 
 class coo_array(Arithmetic):
@@ -82,9 +100,9 @@ class coo_array(Arithmetic):
             self._set((where,), arg1[where], arg1.shape)
         elif isinstance(arg1, tuple) and any(isinstance(x, Array) for x in (arg1[0], *_tail(arg1))):
             kind = None if dtype is None else supported(np.dtype(dtype))
-            rows, columns, data, extents = triplets(arg1, shape, kind)
-            check_places((rows, columns), extents)
-            self._set((rows, columns), data, extents)
+            coords, data, extents = triplets(arg1, shape, kind)
+            check_places(coords, extents)
+            self._set(coords, data, extents)
         elif isinstance(arg1, Array):
             self.__init__(csr_array(arg1, dtype=dtype))  # type: ignore[misc]
         else:
@@ -142,10 +160,28 @@ class coo_array(Arithmetic):
 
     def _flat(self, single: int) -> Any:
         """Return an array of one row or column as one of one axis."""
-        found = coo_array.__new__(coo_array)
+        return self._of((self.coords[1 - single],), self.data, (self.shape[1 - single],))
+
+    @classmethod
+    def _of(cls, coords: Sequence[Any], data: Array, shape: Shape) -> Any:
+        """Return the array of these triplets."""
+        found = cls.__new__(cls)
         found._origin = None
-        found._set((self.coords[1 - single],), self.data, (self.shape[1 - single],))
+        found._set(tuple(coords), data, shape)
         return found
+
+    def _as_column(self) -> Any:
+        """Return an array of one axis as a column."""
+        (index,) = self.coords
+        return self._of((index, zeros_like(index)), self.data, (*self.shape, 1))
+
+    def _in_rows(self) -> Any:
+        """Return the array in rows; of one axis as a column."""
+        return self.tocsr() if self.ndim == 2 else self._as_column().tocsr()
+
+    def _as_before(self, x: Sparse) -> Any:
+        """Return what was made of the array in rows, with as many axes as this one has."""
+        return x if self.ndim == 2 else x.tocoo(copy=False)._flat(1)
 
     def _with_data(self, data: Array) -> Any:
         found = coo_array.__new__(coo_array)
@@ -155,7 +191,7 @@ class coo_array(Arithmetic):
         return found
 
     def _summed(self) -> Any:
-        return self if self.ndim == 1 else self._kind("coo").standing_for(self.tocsr()._summed())
+        return self._as_before(self._in_rows()._summed()).tocoo(copy=False)
 
     def sum_duplicates(self) -> None:
         """Sum elements of equal places, and sort by them; in place, as SciPy's.
@@ -293,16 +329,108 @@ class coo_array(Arithmetic):
 
     def toarray(self) -> Any:
         """Return a dense array; what is sent is what :meth:`tocsr` sends."""
-        if self.ndim == 2:
-            return self.tocsr().toarray()
-        found = zeros(self.shape, self.dtype, session=self.session)
-        at(np.add, found, self.coords[0], self.data)
-        return found
+        return self._in_rows().toarray().reshape(self.shape)
 
     def to_scipy(self) -> Any:
         """Return SciPy's array, in the notebook."""
         coords = tuple(c.to_numpy() for c in self.coords)
         return scipy_sparse().coo_array((self.data.to_numpy(), coords), shape=self.shape)
+
+    # -- shapes and diagonals ----------------------------------------------------------------
+
+    def _reshaped(self, shape: Ints, order: Order) -> Any:
+        """Return the triplets in another shape: elements lie where they lay."""
+        if prod(shape) > _MOST:
+            got, most = f"shape {self.shape}", f"at most {_MOST:,} places"
+            raise ValueError(explain("reshape", got, most, "keep the shape"))
+        axes = slice(None, None, 1 if order == "C" else -1)
+        flat, *inner = [c.astype(np.int64) for c in self.coords[axes]]
+        for index, n in zip(inner, self.shape[axes][1:], strict=True):
+            flat = flat * n + index
+        across = max(1, shape[axes][-1])
+        coords = (flat,) if len(shape) == 1 else (flat // across, flat % across)[axes]
+        kind = index_dtype(*shape)
+        return self._of([c.astype(kind) for c in coords], self.data, shape)
+
+    def _set_diagonal(self, values: Array | np.ndarray, k: int, count: int) -> None:
+        data, *places = on_diagonal(values, k, count, self)
+        row, column = [c.astype(np.int64) for c in self.coords]
+        keep = (column - row != k) | (np.minimum(row, column) >= count)
+        data = concatenate([self.data[keep], data])
+        supported(data.dtype)
+        pairs = zip(self.coords, places, strict=True)
+        kind = index_dtype(*self.shape)
+        coords = [concatenate([x.astype(kind) for x in (c[keep], new)]) for c, new in pairs]
+        self._origin = None
+        self._set(tuple(coords), data, self.shape)
+
+    # -- in brackets -------------------------------------------------------------------------
+
+    def __getitem__(self, key: object) -> Any:
+        """Return some elements, as SciPy's: triplets, or a number for a single place.
+
+        Numbers and slices leave elements where they are. For arrays of positions the array is
+        brought into rows, and its rows are sent.
+        """
+        items = (key if isinstance(key, tuple) else (key,)) or (Ellipsis,)
+        if any(item is None for item in items) and all(map(is_basic, items)):
+            return self._with_axes(items)
+        if self.ndim == 1:
+            return self._in_line(items)
+        found = named(key, self) if is_mask(key) else key_of(key, self.shape)
+        if found.apart:
+            return self._points(found.rows, found.columns)
+        if is_basic(found.rows) and is_basic(found.columns):
+            return self._inside(found[:2])
+        x = csr_array.of(selected(self.tocsr().stored, *found[:2])).tocoo(copy=False)
+        single = [isinstance(item, int) for item in found[:2]]
+        return x._flat(single.index(True)) if any(single) else x
+
+    def _with_axes(self, items: tuple[Any, ...]) -> Any:
+        """Return what is in brackets, with an axis of length 1 for each None there."""
+        found = self[tuple([item for item in items if item is not None])]
+        shape = with_new(items, np.shape(found), self.ndim)
+        if isinstance(found, Sparse):
+            return found.reshape(shape)
+        return coo_array(np.full(shape, found), session=self.session)
+
+    def _in_line(self, items: tuple[Any, ...]) -> Any:
+        """Return what is in the brackets of an array of one axis: of the column."""
+        if is_sparse(items[0]):
+            items = (*ours(items[0], self)._summed().nonzero(), *items[1:])
+        elif is_dense(items[0]) and np.ndim(items[0]) == 2 and len(items) == 1:
+            index = items[0] if isinstance(items[0], Array) else np.asarray(items[0])
+            return self[index.reshape(-1)].reshape(index.shape)
+        return self._as_column()[(*items, 0)]
+
+    def _points(self, rows: Positions, columns: Positions) -> Any:
+        """Return what is stored at single places, along one axis."""
+        x = self.tocsr().in_lines()
+        places = x._with_data(ones_like(x.data, dtype=bool))
+        where = flatnonzero(pointwise(places.held, rows, columns))
+        found = pointwise(x.held, rows, columns)[where]
+        return self._of((where.astype(index_dtype(len(rows))),), found, (len(rows),))
+
+    def _inside(self, items: tuple[Any, ...]) -> Any:
+        """Return what is in numbers and slices; elements lie where they lay."""
+        keep, coords, shape = None, [], []
+        for item, c, n in zip(items, self.coords, self.shape, strict=True):
+            index, inside, length = index_within(item, c, n)
+            if inside is not None:
+                keep = inside if keep is None else keep & inside
+            if length is not None:
+                coords.append(index)
+                shape.append(length)
+        if keep is None:
+            return self._with_data(self.data)
+        data = self.data[keep]
+        if not shape:
+            return np.asarray(data.sum()).astype(self.dtype)[()]
+        return self._of([c[keep] for c in coords], data, shape)
+
+    def __iter__(self) -> Any:
+        x = self if self.ndim == 1 else self.tocsr()
+        return (x[i] for i in range(self.shape[0]))
 
     def multiply(self, other: object) -> Any:
         """Return the product element by element; with an array, :meth:`tocsr` sends first.
@@ -327,7 +455,50 @@ class coo_array(Arithmetic):
         """
         if is_scalar(other):
             return self._scaled(other)
-        return self.tocsr().multiply(other)
+        if self.ndim == 2:
+            return self.tocsr().multiply(other)
+        other = ours(other, self) if is_sparse(other) else dense_of(other, self.session)
+        if other.shape == self.shape:
+            y = other._as_column() if is_sparse(other) else other.reshape(-1, 1)
+            return self._as_before(self._in_rows().multiply(y))
+        if is_sparse(other) and other.ndim == 2:
+            return other.multiply(self)
+        if is_sparse(other):
+            one, many = (self, other) if self.shape == (1,) else (other, self)
+            if one.shape != (1,):
+                raise ValueError("inconsistent shapes")
+            return many._scaled(one.toarray().reshape(()))
+        if self.shape == (1,) and other.size != 1:
+            return self.toarray() * other  # SciPy's result is dense then
+        found = self._in_rows().T.multiply(other)  # a row, which is cut along its columns
+        found = found.tocoo(copy=False)
+        return found if other.ndim == 2 else found._flat(0)
+
+    def _merged(self, name: str, other: Sparse) -> Any:
+        if self.shape != other.shape:
+            raise ValueError("inconsistent shapes")
+        y = ours(other, self)
+        y = y if self.ndim == 2 else y._as_column()
+        return self._as_before(self._in_rows()._merged(name, y))
+
+    def _compared(self, name: str, number: object) -> Any:
+        return self._as_before(self._in_rows()._compared(name, number))
+
+    def __matmul__(self, other: object) -> Any:
+        if self.ndim == 2:
+            return super().__matmul__(other)
+        y: Any = ours(other, self) if is_sparse(other) else other
+        found = self._in_rows().T._times(y)  # a row, which is cut along its columns
+        found = found.toarray() if is_sparse(y) and y.ndim == 1 else found
+        return found.reshape(found.shape[1:])
+
+    def __rmatmul__(self, other: object) -> Any:
+        if self.ndim == 2:
+            return super().__rmatmul__(other)
+        if is_sparse(other):
+            return ours(other, self) @ self
+        y = dense_of(other, self.session)
+        return self @ (y if y.ndim < 2 else y.T)
 
     def nonzero(self) -> tuple[Any, ...]:
         """Return the coordinates of the elements that are not zero.
@@ -359,6 +530,12 @@ class coo_array(Arithmetic):
         self._coords = tuple(c[keep] for c in self.coords)
         self.data, self._origin = self.data[keep], None
 
+    def _is_all(self, axis: Axes) -> bool:
+        """Tell whether a reduction is that of all elements because there is one axis only."""
+        if self.ndim == 1 and axis not in (None, 0, -1, (0,), (-1,)):
+            raise ValueError("axis out of range for ndim")
+        return self.ndim == 1
+
     def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
         """Return the sum of all elements, or along an axis as a dense array.
 
@@ -386,7 +563,7 @@ class coo_array(Arithmetic):
         array([3, 3])
         """
         no_out(out)
-        if self.ndim == 1:
+        if self._is_all(axis):
             return self.data.sum(dtype=dtype)
         if axis is None or isinstance(axis, tuple):
             return self.tocsr().sum(axis, dtype)
@@ -420,7 +597,7 @@ class coo_array(Arithmetic):
         array([2, 3])
         """
         no_out(out)
-        if self.ndim == 1:
+        if self._is_all(axis):
             return self._extreme("max", explicit)
         return self.tocsr().max(axis, explicit=explicit)
 
@@ -451,9 +628,133 @@ class coo_array(Arithmetic):
         array([0, 1])
         """
         no_out(out)
-        if self.ndim == 1:
+        if self._is_all(axis):
             return self._extreme("min", explicit)
         return self.tocsr().min(axis, explicit=explicit)
+
+    def nanmax(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
+        """Return the greatest element that is not NaN, or along an axis a ``coo_array``.
+
+        What is sent is what :meth:`tocsr`, and ``nanmax`` of that, send.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+        explicit : bool
+            Whether only stored elements count.
+
+        Returns
+        -------
+        DistArray or coo_array
+            A number, or the elements that are not zero of one axis; NaN where all are NaN.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.coo_array([[dnb.nan, 2], [3, 1]])
+        ...     A.nanmax(axis=1).toarray().to_numpy()
+        array([2., 3.])
+        """
+        no_out(out)
+        if self._is_all(axis):
+            return self._extreme("nanmax", explicit)
+        return self.tocsr().nanmax(axis, explicit=explicit)
+
+    def nanmin(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
+        """Return the least element that is not NaN, or along an axis a ``coo_array``.
+
+        What is sent is what :meth:`tocsr`, and ``nanmin`` of that, send.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+        explicit : bool
+            Whether only stored elements count.
+
+        Returns
+        -------
+        DistArray or coo_array
+            A number, or the elements that are not zero of one axis; NaN where all are NaN.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.coo_array([[dnb.nan, 2], [3, 1]])
+        ...     A.nanmin(axis=1).toarray().to_numpy()
+        array([2., 1.])
+        """
+        no_out(out)
+        if self._is_all(axis):
+            return self._extreme("nanmin", explicit)
+        return self.tocsr().nanmin(axis, explicit=explicit)
+
+    def argmax(self, axis: Axes = None, out: None = None) -> Any:
+        """Return where along an axis the greatest elements are, as a dense array.
+
+        What is sent is what :meth:`tocsr`, and ``argmax`` of that, send.
+        Of all elements, in C order, the place is read: this waits.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+
+        Returns
+        -------
+        DistArray or int
+            Positions, int64.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).argmax(axis=1).to_numpy()
+        array([1, 0])
+        """
+        no_out(out)
+        if self._is_all(axis):
+            return self._in_rows().argmax()
+        return self.tocsr().argmax(axis)
+
+    def argmin(self, axis: Axes = None, out: None = None) -> Any:
+        """Return where along an axis the least elements are, as a dense array.
+
+        What is sent is what :meth:`tocsr`, and ``argmin`` of that, send.
+        Of all elements, in C order, the place is read: this waits.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+
+        Returns
+        -------
+        DistArray or int
+            Positions, int64.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).argmin(axis=1).to_numpy()
+        array([0, 1])
+        """
+        no_out(out)
+        if self._is_all(axis):
+            return self._in_rows().argmin()
+        return self.tocsr().argmin(axis)
 
     def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
         """Return the mean of all elements, or along an axis as a dense array.
@@ -483,7 +784,11 @@ class coo_array(Arithmetic):
         """
         no_out(out)
         between = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
-        return self.astype(between, copy=False).tocsr().mean(axis, dtype)
+        x = self.astype(between, copy=False)
+        if not self._is_all(axis):
+            return x.tocsr().mean(axis, dtype)
+        found = (x.data * (1.0 / self.shape[0])).sum()
+        return found.astype(between if dtype is None else dtype)
 
     def diagonal(self, k: int = 0) -> Any:
         """Return a diagonal as a dense array; sent is what :meth:`tocsr` sends.
@@ -505,6 +810,8 @@ class coo_array(Arithmetic):
         ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).diagonal().to_numpy()
         array([0, 1])
         """
+        if self.ndim != 2:
+            raise ValueError("diagonal requires two dimensions")
         return self.tocsr().diagonal(k)
 
     def count_nonzero(self, axis: Axes = None) -> Any:
@@ -529,7 +836,9 @@ class coo_array(Arithmetic):
         ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).count_nonzero(axis=1).to_numpy()
         array([1, 2])
         """
-        return count_nonzero(self.data) if self.ndim == 1 else self.tocsr().count_nonzero(axis)
+        if self._is_all(axis):
+            return count_nonzero(self._summed().data)
+        return self.tocsr().count_nonzero(axis)
 
 
 def _tail(arg1: tuple[Any, ...]) -> tuple[Any, ...]:

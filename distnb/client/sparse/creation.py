@@ -60,8 +60,12 @@ def stored(
     if _is_shape(arg1):
         return _empty(session, lengths(arg1), kind, axis, dist)
     if isinstance(arg1, tuple) and _lies_on_engines(arg1):
-        rows, columns, data, extents = triplets(arg1, shape, kind)
-        major, minor = (rows, columns) if axis == 0 else (columns, rows)
+        coords, data, extents = triplets(arg1, shape, kind)
+        if len(coords) != 2:
+            raise NotImplementedError(
+                explain("compressed array", "one axis", "two", "use coo_array for one axis")
+            )
+        major, minor = coords if axis == 0 else coords[::-1]
         n, across = extents if axis == 0 else extents[::-1]
         cuts = cuts_for("block" if dist == "nnz" else dist, n, session.size)
         return _balanced(routed(major, minor, data, cuts, across), dist)
@@ -155,8 +159,10 @@ def _from_dense(x: Array, kind: np.dtype | None, axis: int, dist: Dist) -> Store
     return made(session, "sparse.each", (x,), args, (major, minor), line(cuts, 1), kind, True)
 
 
-def triplets(arg1: Any, shape: Shape | None, kind: np.dtype | None) -> tuple[Any, Any, Any, Ints]:
-    """Return rows, columns and elements on engines, and the shape."""
+def triplets(
+    arg1: Any, shape: Shape | None, kind: np.dtype | None
+) -> tuple[tuple[Any, ...], Any, Ints]:
+    """Return coordinates along each axis and elements on engines, and the shape."""
     if len(arg1) != 2 or not isinstance(arg1[1], tuple):
         raise NotImplementedError(
             explain(
@@ -167,26 +173,25 @@ def triplets(arg1: Any, shape: Shape | None, kind: np.dtype | None) -> tuple[Any
             )
         )
     data, coords = arg1
-    if len(coords) != 2:
+    if len(coords) not in (1, 2):
         raise NotImplementedError(
-            explain("coordinates", f"{len(coords)} axes", "two", "give rows and columns")
+            explain("coordinates", f"{len(coords)} axes", "one or two", "give rows and columns")
         )
     session = next(x for x in (data, *coords) if isinstance(x, Array)).session
-    data, rows, columns = [asarray(x, session=session) for x in (data, *coords)]
-    if (
-        any(x.ndim != 1 for x in (data, rows, columns))
-        or len({*map(len, (data, rows, columns))}) > 1
-    ):
+    data, *coords = [asarray(x, session=session) for x in (data, *coords)]
+    if any(x.ndim != 1 for x in (data, *coords)) or len({*map(len, (data, *coords))}) > 1:
         raise ValueError("all index and data arrays must have the same length")
-    for x in (rows, columns):
+    for x in coords:
         if x.dtype.kind not in "iu":
             raise TypeError(explain("coordinates", x.dtype, "integers", "use .astype(int)"))
     if shape is None:
         if not len(data):
             raise ValueError("cannot infer dimensions from zero sized index arrays")
-        shape = [int(x.max()) + 1 for x in (rows, columns)]
+        shape = [int(x.max()) + 1 for x in coords]
+    if len(lengths(shape)) != len(coords):
+        raise ValueError(f"mismatching number of index arrays for shape; got {len(coords)}")
     kind = supported(data.dtype) if kind is None else kind
-    return rows, columns, data.astype(kind), lengths(shape)
+    return tuple(coords), data.astype(kind), lengths(shape)
 
 
 def check_places(coords: tuple[Any, ...], shape: Ints) -> None:

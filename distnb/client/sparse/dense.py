@@ -43,7 +43,7 @@ _COUNT = np.dtype(np.int64)
 #: Plans that a structure keeps: vectors of a loop lie in one layout, most often.
 _PLANS = 4
 #: What parts of a line have of these adds up.
-_ADDED = ("count_nonzero", "lengths", "sum")
+_ADDED = ("count_nonzero", "lengths", "repeated", "sum", "unsorted")
 
 
 class Plan(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -12,22 +13,38 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import as_dist, from_host, in_layout
 from distnb.client.handle.indexing import lengths
 from distnb.client.math.ufuncs import where
-from distnb.client.record.creation import asarray
+from distnb.client.record.creation import asarray, full
+from distnb.client.record.ranges import arange
 from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
 from distnb.client.sparse.arithmetic import is_dense, is_sparse, ours
 from distnb.client.sparse.base import Sparse
-from distnb.client.sparse.commands import each, elements, recut, rows_of
+from distnb.client.sparse.commands import each, elements, recut, routed, rows_of
 from distnb.client.sparse.creation import stored
 from distnb.client.sparse.dense import picked, points, spread
 from distnb.client.sparse.reductions import Reductions
-from distnb.client.sparse.scipys import is_scalar
+from distnb.client.sparse.scipys import is_scalar, supported
 from distnb.client.sparse.structure import Stored, even, line
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, replicated
 from distnb.plans.gather_scatter import checked
 
-__all__ = ["Key", "One", "assigned", "key_of", "pointwise", "selected"]
+__all__ = [
+    "Key",
+    "One",
+    "Positions",
+    "assigned",
+    "index_within",
+    "is_basic",
+    "is_mask",
+    "key_of",
+    "named",
+    "on_diagonal",
+    "pointwise",
+    "selected",
+    "with_diagonal",
+    "with_new",
+]
 
 _INTP = np.dtype(np.int64)
 
@@ -99,6 +116,66 @@ def _index(item: object, n: int) -> Any:
     except IndexError:
         bad = index[(index >= n) | (index < -n)]
         raise IndexError(f"index ({bad[0]}) out of range") from None
+
+
+def is_mask(key: object) -> bool:
+    """Tell whether what is in brackets is an array that names single places: it has two axes."""
+    return is_sparse(key) or (is_dense(key) and not isinstance(key, tuple) and np.ndim(key) == 2)
+
+
+def named(key: object, like: Sparse) -> Key:
+    """Return the rows and columns that a mask of two axes names, in C order."""
+    mask: Any = key if hasattr(key, "dtype") else np.asarray(key)
+    if mask.shape != like.shape:
+        raise IndexError(f"bool index shape {mask.shape} does not match {like.shape}")
+    if mask.dtype != bool:
+        raise IndexError(f"index of two axes: got {mask.dtype}, expected a mask of bools")
+    if is_sparse(mask):
+        x = ours(mask, like).tocsr()
+        x.sum_duplicates()
+    else:
+        x = asarray(mask, session=like.session)
+    rows, columns = x.nonzero()
+    return Key(rows, columns, apart=True)
+
+
+def is_basic(item: object) -> bool:
+    """Tell whether an index is none that names positions one by one."""
+    return item is None or item is Ellipsis or isinstance(item, int | np.integer | slice)
+
+
+def with_new(items: tuple[object, ...], found: Ints, ndim: int) -> Ints:
+    """Return the shape of what indices without the Nones give, with an axis for each None.
+
+    >>> with_new((None, Ellipsis, slice(2), 0, None), (5, 2), 3)
+    (1, 5, 2, 1)
+    """
+    rest, shape = iter(found), list[int]()
+    each = sum(item is not None and item is not Ellipsis for item in items)
+    for item in items:
+        if item is None:
+            shape.append(1)
+        elif item is Ellipsis:
+            shape += islice(rest, ndim - each)
+        elif isinstance(item, slice):
+            shape.append(next(rest))
+    return (*shape, *rest)
+
+
+def index_within(item: int | slice, index: Array, n: int) -> tuple[Any, Any, int | None]:
+    """Return indices along an axis as an int or a slice counts them, which are in it, its length.
+
+    None stands for all of them, and for an axis that goes away.
+    """
+    x = index.astype(np.int64)
+    if not isinstance(item, slice):
+        return x, x == item, None
+    start, stop, step = item.indices(n)
+    length = len(range(start, stop, step))
+    if (start, step, length) == (0, 1, n):
+        return index, None, n
+    x, on = (x - start) // step, (x - start) % step == 0
+    return x.astype(index.dtype), on & (x >= 0) & (x < length), length
 
 
 def _two(rows: Positions, columns: Positions) -> Key:
@@ -206,6 +283,8 @@ def pointwise(x: Stored, major: Positions, minor: Positions) -> Any:
 
 #: Places that a sparse right-hand side may stand for: they are made dense.
 _DENSE = 1 << 24
+#: What part of the elements may be new on a diagonal such that SciPy inserts them one by one.
+_FEW = 0.001
 
 
 def assigned(x: Reductions, key: object, value: object) -> Stored:
@@ -213,7 +292,7 @@ def assigned(x: Reductions, key: object, value: object) -> Stored:
     x.sum_duplicates()
     if is_sparse(key) and is_scalar(value):
         return _under(x, key, value)
-    if is_sparse(key) or (is_dense(key) and not isinstance(key, tuple) and np.ndim(key) == 2):
+    if is_mask(key):
         rows, columns = _named(x, key)
         found = Key(rows, columns, apart=True)
     else:
@@ -236,6 +315,39 @@ def _put(x: Reductions, some: Stored) -> Stored:
     """Return an array with the elements of another one put in."""
     parts = (x.stored, recut(some, x.structure.cuts))
     return each("accumulated", parts, x.dtype, ("second", False, False), canonical=True)
+
+
+def on_diagonal(values: Positions, k: int, count: int, like: Sparse) -> tuple[Any, Any, Any]:
+    """Return the first elements of a diagonal, their rows and their columns, on engines.
+
+    A number is of the array's dtype, as for SciPy.
+    """
+    session = like.session
+    data = asarray(values, session=session)
+    if not data.ndim:
+        data = full(count, data, like.dtype, session=session)
+    steps = arange(count, session=session)
+    return data, steps + max(-k, 0), steps + max(k, 0)
+
+
+def with_diagonal(x: Reductions, values: Positions, k: int, count: int) -> Stored:
+    """Return a compressed array in which the first elements of a diagonal have other values.
+
+    It has the dtype of both where SciPy's has: if it makes places, and these are not but a few.
+    """
+    x.sum_duplicates()
+    data, *coords = on_diagonal(values, k, count, x)
+    major, minor = coords if x.axis == 0 else coords[::-1]
+
+    def put(x: Reductions) -> Stored:
+        s = x.structure
+        return _put(x, routed(major, minor, data.astype(x.dtype), s.cuts, s.minor))
+
+    found, kind = put(x), np.result_type(x.dtype, data.dtype)
+    new = found.structure.nnz - x.nnz
+    if kind == x.dtype or not new or new < x.nnz * _FEW:
+        return found
+    return put(x.astype(supported(kind)))
 
 
 def _under(x: Reductions, mask: Sparse, value: ArrayLike) -> Stored:

@@ -199,6 +199,66 @@ class Reductions(Arithmetic):
         no_out(out)
         return self._extremes("min", axis, explicit)
 
+    def nanmax(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
+        """Return the greatest element that is not NaN, or along an axis as a ``coo_array``.
+
+        Layout and messages are those of :meth:`max`.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+        explicit : bool
+            Whether only stored elements count.
+
+        Returns
+        -------
+        DistArray or coo_array
+            A number, or the elements that are not zero of one axis; NaN where all are NaN.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.csr_array([[dnb.nan, 2], [3, 1]])
+        ...     A.nanmax(axis=1).toarray().to_numpy()
+        array([2., 3.])
+        """
+        no_out(out)
+        return self._extremes("nanmax", axis, explicit)
+
+    def nanmin(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
+        """Return the least element that is not NaN, or along an axis as a ``coo_array``.
+
+        Layout and messages are those of :meth:`min`.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+        explicit : bool
+            Whether only stored elements count.
+
+        Returns
+        -------
+        DistArray or coo_array
+            A number, or the elements that are not zero of one axis; NaN where all are NaN.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.csr_array([[dnb.nan, 2], [3, 1]])
+        ...     A.nanmin(axis=1).toarray().to_numpy()
+        array([2., 1.])
+        """
+        no_out(out)
+        return self._extremes("nanmin", axis, explicit)
+
     def _where(self, name: str, axis: Axes) -> Any:
         along, _ = self._axis(axis, name)
         if along is None:

@@ -151,6 +151,10 @@ class Dense(SingleEngine):
         (part if axis == 0 else part.T).toarray(out=block_of(self.out))
 
 
+#: Facts that count against all rows of a part -> what SciPy's array says if it is not so.
+_AGAINST = {"repeated": "has_canonical_format", "unsorted": "has_sorted_indices"}
+
+
 class Rowwise(SingleEngine):
     """Reduce each row of a part; ``args``: length of the minor axis, SciPy's method, options."""
 
@@ -161,6 +165,9 @@ class Rowwise(SingleEngine):
             block_of(self.out)[...] = np.diff(block_of(self.ins[2]))
             return
         part = part_of(self.ins, minor)
+        if method in _AGAINST:
+            block_of(self.out)[...] = not getattr(part, _AGAINST[method])
+            return
         part = part.copy() if method not in ("sum", "mean") else part
         found = getattr(part, method)(axis=1, **dict(options))
         block_of(self.out)[...] = found.toarray() if hasattr(found, "toarray") else found
