@@ -14,6 +14,8 @@ from tests.contract.test_sparse import matrix, same, vector
 SHAPES = [(7, 5), (2, 9), (1, 1), (0, 3), (3, 0)]
 FORMATS = ["csr", "csc", "coo"]
 
+pytestmark = pytest.mark.cases(2)
+
 
 def layouts(session, n):
     """Return how rows or columns are cut: evenly, unevenly, with engines that have none, in blocks."""
@@ -86,7 +88,6 @@ def compare(expressions, theirs, ours):
 
 
 @pytest.mark.ways("four")
-@pytest.mark.cases(5)
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_diagonals_are_set(session, shape, fmt):
@@ -137,7 +138,6 @@ def test_traces(session, fmt):
 # -- shapes --------------------------------------------------------------------------------------
 
 
-@pytest.mark.cases(5)
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("shape", [(6, 4), (1, 8), (8, 1), (0, 3), (3, 0), (1, 1)], ids=str)
 def test_reshaping(session, shape, fmt):
@@ -191,7 +191,6 @@ A.argmax(axis=2)  A.argmax(axis=(0, 1))
 """
 
 
-@pytest.mark.cases(6)
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_extremes_without_nan(session, shape, fmt):
@@ -271,7 +270,6 @@ A[0][[0, 1, 0]]  A[0][[[0, 1], [1, 0]]]  A[0][r > 0]  A[0][None]  A[0][:, None] 
 """
 
 
-@pytest.mark.cases(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_triplets_in_brackets(session, shape):
     m, n = shape
@@ -315,7 +313,6 @@ S.permute_dims(A, copy=True)  S.permute_dims(A.reshape(-1))  S.permute_dims(A.re
 """
 
 
-@pytest.mark.cases(3)
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("shape", [(7, 5), (0, 3), (4, 4)], ids=str)
 def test_functions(session, shape, fmt):
@@ -366,7 +363,6 @@ x[0]  x[-1]  x[1:3]  x[::-2]  x[[1, 0, 1]]  x[d > 0]  x[None]  x[:, None]  x[99]
 """
 
 
-@pytest.mark.cases(3)
 @pytest.mark.parametrize("n", [9, 1, 0])
 @pytest.mark.parametrize("dtype", ["f8", "i4", "?"])
 def test_one_axis(session, dtype, n):
