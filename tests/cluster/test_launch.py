@@ -123,6 +123,7 @@ def test_engines_get_a_copy_of_the_controllers_file(tmp_path):
         assert json.loads(path.read_text()) == {"key": "whole"}
 
 
+@pytest.mark.tier("test-all")
 def test_a_hub_that_does_not_hear_is_asked_again(mark, scratch, monkeypatch):
     """By another client; and if its port was taken, another hub."""
     asked, real = [], ipyparallel.Client._connect

@@ -20,7 +20,7 @@ INTEGERS = [d for d in DTYPES if d.kind in "iu"]
 INEXACT = [d for d in DTYPES if d.kind in "fc"]
 
 
-def thin(items, least=9):
+def thin(items, least=17):
     """Return a list, or every n-th of its items (n at most ``least``) where fewer are asked for."""
     return list(items)[:: max(1, min(least, round(1 / SCALE)))]
 

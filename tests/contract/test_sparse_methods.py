@@ -94,8 +94,10 @@ def test_diagonals_are_set(session, shape, fmt):
     a = matrix(shape, fmt=fmt)
     given = [7, 1.5, [3, 0], np.arange(9.0), [], *[[[1.0], [2.0]]] * (0 not in shape)]
     for which, (k, values) in enumerate(product((-9, -1, 0, 2), given)):
-        want = a.copy()
-        failed = outcome(lambda: want.setdiag(values, k))
+        want, count = a.copy(), max(0, min(shape[0] + min(k, 0), shape[1] - max(k, 0)))
+        few = values[:count] if fmt == "coo" and np.ndim(values) == 1 else values  # SciPy's fails
+        failed = outcome(lambda: want.setdiag(few, k))
+        want = a if isinstance(failed, type) else want  # SciPy's may be left half done
         for A in two_of(session, a, which):
             before = A.layout
             assert outcome(lambda: A.setdiag(values, k)) is failed

@@ -162,6 +162,7 @@ def test_an_engine_that_aborts(doomed):
 
 
 @pytest.mark.ways("openmpi")
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("torn", [True, False])
 def test_a_batch_is_run_again_and_what_was_half_written_is_named(doomed, gate, at_once, torn):
     data = numbers(60, 50)

@@ -150,13 +150,14 @@ def test_what_is_used_stays(two):
     assert found[0][0].dbase.disk is not None
 
 
+@pytest.mark.tier("test-all")  # in `make test` random programs have them
 def test_engines_that_die_and_other_numbers_of_them(spilling):
     found = many()
     kill(spilling, 1)
     check(found[:3])
     kill(spilling)
     check(found)
-    for size in (3, 1) if TIER == "test-all" else (3,):
+    for size in (3, 1):
         spilling.resize(size)
         limit(spilling)
         check(found)

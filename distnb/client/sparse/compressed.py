@@ -492,8 +492,8 @@ class Compressed(Reductions):
             raise ValueError("inconsistent shapes")
         shape = np.broadcast_shapes(self.shape, y.shape)
         if shape != self.shape:
-            one = self.shape == (1, 1)  # SciPy's result is dense then
-            return self.toarray() * y if one else self._repeated(shape).multiply(y)
+            one = self.shape == (1, 1)  # SciPy's is dense then, of the dtype of a sum
+            return self.sum() * y if one else self._repeated(shape).multiply(y)
         supported(result_of(lambda a: a.multiply(np.zeros((1, 1), y.dtype)), self.dtype).dtype)
         if y.size == 1:
             return self._scaled(y.reshape(()))
@@ -516,6 +516,8 @@ class Compressed(Reductions):
     def _multiplied_by_line(self, other: Any) -> Any:
         """Return the product with a sparse array that broadcasts: a row, a column, an element."""
         other = other if other.ndim == 2 else ours(other, self).reshape(1, -1)
+        if self.shape == (1, 1):  # SciPy's is of the dtype of a sum then
+            return ours(other, self)._scaled(self.sum())
         if fits(self.shape, other.shape):
             return ours(other, self)._compressed()._multiplied_by_line(self)
         y = ours(other, self)

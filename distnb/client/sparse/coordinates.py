@@ -462,14 +462,14 @@ class coo_array(Arithmetic):
             y = other._as_column() if is_sparse(other) else other.reshape(-1, 1)
             return self._as_before(self._in_rows().multiply(y))
         if is_sparse(other) and other.ndim == 2:
-            return other.multiply(self)
+            return other._scaled(self.sum()) if self.shape == (1,) else other.multiply(self)
         if is_sparse(other):
             one, many = (self, other) if self.shape == (1,) else (other, self)
             if one.shape != (1,):
                 raise ValueError("inconsistent shapes")
-            return many._scaled(one.toarray().reshape(()))
+            return many._scaled(one.sum() if one is self else one.toarray().reshape(()))
         if self.shape == (1,) and other.size != 1:
-            return self.toarray() * other  # SciPy's result is dense then
+            return self.sum() * other  # SciPy's is dense then, of the dtype of a sum
         found = self._in_rows().T.multiply(other)  # a row, which is cut along its columns
         found = found.tocoo(copy=False)
         return found if other.ndim == 2 else found._flat(0)
