@@ -65,6 +65,7 @@ def test_engines_without_direct_sockets(environment, tmp_path):
     run("start:2", environment, tmp_path, "test_programs.py", "test_session.py")
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.timeout(LIMIT + 120)
 def test_engines_of_ipcluster(ipcluster, tmp_path):
     security = Path(ipcluster["IPYTHONDIR"]) / "profile_default" / "security"

@@ -280,6 +280,7 @@ def test_an_owner_may_be_a_rank_itself(mark, monkeypatch):
     assert (done.returncode, done.stdout) == (0, "ready\n")
 
 
+@pytest.mark.tier("test-all")
 @LINUX
 def test_in_a_kernel(mark):
     manager = pytest.importorskip("jupyter_client").KernelManager(kernel_name="python3")
