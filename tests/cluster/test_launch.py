@@ -15,6 +15,7 @@ import time
 import uuid
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 
 import ipyparallel
 import pytest
@@ -121,6 +122,19 @@ def test_engines_get_a_copy_of_the_controllers_file(tmp_path):
     assert watchdog._publish(tmp_path)
     for path in (written, tmp_path / "engine.json"):
         assert json.loads(path.read_text()) == {"key": "whole"}
+
+
+def test_the_hub_is_asked_no_longer_than_the_start_may_take(tmp_path, monkeypatch):
+    file = launch._connection_file(tmp_path, tmp_path.name)
+    file.parent.mkdir()
+    file.write_text('{"key": "k"}')
+    asked = []
+    monkeypatch.setattr(ipyparallel, "Client", lambda info, timeout: asked.append(timeout))
+    for seconds in (3, 600):
+        launch._client(SimpleNamespace(folder=tmp_path, deadline=time.monotonic() + seconds))
+    short, long = asked
+    assert short <= 3
+    assert long == launch._ANSWER
 
 
 @pytest.mark.tier("test-all")

@@ -370,8 +370,9 @@ def _client(watchdog: _Watchdog) -> ipyparallel.Client:
     while not (info := load_json(_connection_file(watchdog.folder, watchdog.folder.name))):
         watchdog.pause("no controller")
     while True:
+        left = max(1.0, watchdog.deadline - time.monotonic())
         with _quiet_about_signing(), contextlib.suppress(TimeoutError):
-            return ipyparallel.Client(info, timeout=_ANSWER)
+            return ipyparallel.Client(info, timeout=min(_ANSWER, left))
         watchdog.pause("a controller that does not answer")
 
 
