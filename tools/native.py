@@ -25,13 +25,16 @@ NATIVE = runpy.run_path(str(ROOT / "distnb/common/native.py"))
 #: No attribute of None is read as if it were an array; functions are methods, as Python's are.
 _DIRECTIVES = {"language_level": 3, "nonecheck": True, "binding": True, "auto_pickle": False}
 
-#: Loops are vectorised if the compiler may take other orders than C's; the linker is not told, as
-#: it would let all of the process lose its smallest numbers.
-_EXTRA = {
-    "optional": True,
-    "extra_compile_args": ["-O3", "-ffast-math", "-g0", "-w"],
-    "libraries": ["mvec", "m"],
+#: How modules of C are compiled that need more than others. Loops are vectorised if the compiler
+#: may take other orders than C's; the linker is not told, as it would let all of the process lose
+#: its smallest numbers.
+_OPTIONS: dict[str, dict[str, list[str]]] = {
+    "vector_math": {
+        "extra_compile_args": ["-O3", "-ffast-math", "-g0", "-w"],
+        "libraries": ["mvec", "m"],
+    },
 }
+_USUAL = ["-O2", "-g0", "-w"]
 
 
 class NativeHook(BuildHookInterface):  # type: ignore[misc]
@@ -67,7 +70,7 @@ def compile_into(folder: Path) -> None:
     """Compile the modules into a folder, which is there when all of them are."""
     import numpy
     from Cython.Build import cythonize
-    from setuptools import Distribution, Extension
+    from setuptools import Distribution
     from setuptools.command.build_ext import build_ext
 
     names = [f"distnb/{k}/{name}.py" for k, v in NATIVE["MODULES"].items() for name in v]
@@ -77,11 +80,9 @@ def compile_into(folder: Path) -> None:
         made = cythonize(
             names, build_dir=work, compiler_directives=_DIRECTIVES, quiet=True, nthreads=cores
         )
+        made += [of_c(k, name) for k, v in NATIVE["EXTRA"].items() for name in v]
         for each in made:
-            each.extra_compile_args = ["-O2", "-g0", "-w"]
-        extra = [f"distnb/{k}/{name}" for k, v in NATIVE["EXTRA"].items() for name in v]
-        made += [Extension(x.replace("/", "."), [f"{x}.c"], **_EXTRA) for x in extra]
-        for each in made:
+            each.extra_compile_args = each.extra_compile_args or _USUAL
             each.include_dirs = [numpy.get_include()]
             each.define_macros = [("NPY_TARGET_VERSION", "NPY_2_1_API_VERSION")]
         command = build_ext(Distribution({"name": "distnb", "ext_modules": made}))
@@ -90,6 +91,15 @@ def compile_into(folder: Path) -> None:
         command.ensure_finalized()
         command.run()
         put(Path(work, "lib/distnb"), folder)
+
+
+def of_c(folder: str, name: str) -> Any:
+    """Return a module of C, which distnb does without where it cannot be compiled."""
+    from setuptools import Extension
+
+    options = _OPTIONS.get(name, {})
+    source = f"distnb/{folder}/{name}"
+    return Extension(source.replace("/", "."), [f"{source}.c"], optional=True, **options)
 
 
 def put(made: Path, folder: Path) -> None:

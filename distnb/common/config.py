@@ -68,7 +68,8 @@ class Config:
     """Share of a node's available memory that arrays may fill before creation is refused. Where
     processes are in control groups (cgroups) with limits, what these leave is what is available."""
     pool_bytes: int = 1 << 28
-    """Bytes of freed blocks that an engine keeps for reuse. Of the memory that the notebook shares
+    """Bytes of freed blocks that an engine keeps for reuse, and as many that the notebook keeps of
+    what NumPy took for results (read when a session starts). Of the memory that the notebook shares
     with its engines, half of what an engine may still take is kept, if that is more."""
     shared: int = 1 << 18
     """Bytes from which elements that an engine needs of another one on its node are read in shared

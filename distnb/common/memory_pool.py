@@ -6,6 +6,7 @@ all views of it refer to; when that is gone, whoever had it, the memory comes ba
 
 from __future__ import annotations
 
+import importlib
 import weakref
 from collections import deque
 from typing import Any, cast
@@ -14,7 +15,19 @@ import numpy as np
 
 from distnb.common.shared_segments import SharedSegment
 
-__all__ = ["Pool", "size_class"]
+__all__ = ["NUMPYS_POOL", "Pool", "keep_numpys", "size_class"]
+
+
+def _compiled() -> Any:
+    """Return the module ``numpy_pool.c``; None if it could not be compiled."""
+    try:
+        return importlib.import_module("distnb.common.numpy_pool")
+    except ImportError:
+        return None
+
+
+#: A pool for what NumPy itself allocates in this process, in contexts that use it; or None.
+NUMPYS_POOL = _compiled()
 
 #: Bytes below which memory is taken to the byte.
 _EXACT = 1 << 16
@@ -30,6 +43,12 @@ def size_class(nbytes: int) -> int:
     """
     step = 1 << max(nbytes.bit_length() - 4, 0)
     return nbytes if nbytes < _EXACT else -(-nbytes // step) * step
+
+
+def keep_numpys(most: int) -> None:
+    """Keep no more than so many bytes of what NumPy gave back in this process, from now on."""
+    if NUMPYS_POOL is not None:
+        NUMPYS_POOL.keep_at_most(most)
 
 
 class _Lease(weakref.ref[np.ndarray]):

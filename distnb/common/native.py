@@ -34,7 +34,7 @@ MODULES = {
 }
 
 #: What is compiled where it can be, of C: without it NumPy does what it would do.
-EXTRA = {"ops": ("vector_math",)}
+EXTRA = {"common": ("numpy_pool",), "ops": ("vector_math",)}
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Where compiled modules are, in folders as the package has them.

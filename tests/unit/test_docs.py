@@ -27,6 +27,7 @@ from traitlets.config import Config
 import distnb as dnb
 from distnb import magics
 from distnb.client.session import current
+from distnb.common import native
 from docs import themes
 from tests.browser.views import VIEWS
 from tests.contract.support import known_to_xarray
@@ -36,7 +37,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FOUND = [m.name for m in pkgutil.walk_packages(dnb.__path__, "distnb.")]
-MODULES = ["distnb", *(m for m in FOUND if m != "distnb.ops.vector_math")]  # which is not Python's
+#: Modules of C, which say in their sources what they do.
+OF_C = {f"distnb.{folder}.{name}" for folder, names in native.EXTRA.items() for name in names}
+MODULES = ["distnb", *(m for m in FOUND if m not in OF_C)]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

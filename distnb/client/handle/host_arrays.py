@@ -20,6 +20,7 @@ from distnb.client.handle.array import Array, Elements, hosted, numeric
 from distnb.client.handle.fields import fits
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
+from distnb.common.memory_pool import NUMPYS_POOL
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
@@ -155,8 +156,13 @@ FLAGS: list[str] = []
 
 
 def _watching() -> Context:
-    """Return a context in which NumPy notes what it would warn of (its settings are the user's)."""
+    """Return a context in which NumPy notes what it would warn of (its settings are the user's).
+
+    Memory for large results comes from a pool there, if that could be compiled.
+    """
     context = copy_context()
+    if NUMPYS_POOL is not None:
+        context.run(NUMPYS_POOL.use)
     context.run(np.seterr, all="call")
     context.run(np.seterrcall, lambda kind, flag: FLAGS.append(kind))
     return context

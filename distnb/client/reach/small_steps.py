@@ -87,8 +87,8 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = Fal
     taken = _taken(inputs)
     if taken is None:
         return None
-    session, args, away = taken
-    found = done(run, args, seen)
+    session, args, away, total = taken
+    found = done(run, args, seen and total < nd.POOLED)
     if type(found) is not ndarray:
         return found
     if found.dtype is _OBJECTS:
@@ -112,6 +112,7 @@ def quick_pair(
     near, session = near_of(x), x.session
     if near is None:
         return None
+    nbytes = largest = nd.nbytes(near)
     away: tuple[Any, ...] = (x,) if is_away(x) else ()
     other: Any = y
     if isinstance(y, Fields):
@@ -119,16 +120,18 @@ def quick_pair(
         other = near_of(second)
         if other is None or session is not second.session:
             return None
-        if not nd.same_shape(near, other) and not _is_small((near, other)):
-            return None
+        if not nd.same_shape(near, other):
+            largest = _largest((near, other))
+            if largest > nd.QUICK:
+                return None
         if is_away(second):
             away = (*away, second)
     elif type(y) not in SCALARS:
         return None
-    if nd.nbytes(near) > nd.HALF or (away and config.place == "engines"):
+    if nbytes > nd.HALF or (away and config.place == "engines"):
         return None
     one, two = (other, near) if swap else (near, other)
-    direct = seen and nd.COMPILED and _is_users()
+    direct = seen and largest < nd.POOLED and nd.COMPILED and _is_users()
     try:
         found = run(one, two) if direct else in_context().run(run, one, two)
     except BaseException as error:
@@ -137,27 +140,26 @@ def quick_pair(
         tell(ufunc.__name__)
     if type(found) is not ndarray:
         return found
-    if not nd.in_c(found):
-        found = found.copy()
+    found = found if nd.in_c(found) else found.copy()
     return fresh(session, found, promised(session, away, found))
 
 
 def quick_one(run: Callable[[Any], Any], x: Fields, seen: bool = True) -> Any:
     """Do an operation on one array, as :func:`quick` does."""
     near = near_of(x)
-    if near is None or nd.nbytes(near) > nd.HALF:
+    if near is None:
         return None
-    away = is_away(x)
-    if away and config.place == "engines":
+    nbytes, away = nd.nbytes(near), is_away(x)
+    if nbytes > nd.HALF or (away and config.place == "engines"):
         return None
-    found = done(run, (near,), seen)
+    found = done(run, (near,), seen and nbytes < nd.POOLED)
     if type(found) is not ndarray:
         return found
     return fresh(x.session, found, promised(x.session, (x,) if away else (), found))
 
 
-def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | None:
-    """Return the session of operands, what NumPy gets for them, and those not at home.
+def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array], int] | None:
+    """Return the session of operands, what NumPy gets for them, those not at home, and all bytes.
 
     None if they are not all small, in reach and of one session. NumPy's arrays are taken where all
     have the same shape, so that the result lies as ours.
@@ -196,9 +198,11 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | No
         args.append(near)
     if session is None or apart or total > nd.QUICK or most > nd.HALF:
         return None
-    if (away and config.place == "engines") or not (alike or (not others and _is_small(args))):
+    if (away and config.place == "engines") or not (
+        alike or (not others and _largest(args) <= nd.QUICK)
+    ):
         return None
-    return session, args, away
+    return session, args, away, total
 
 
 def of_scalars(run: Callable[..., Any], inputs: Sequence[object]) -> Any:
@@ -315,7 +319,7 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
 def done(run: Callable[..., Any], args: Sequence[Any], seen: bool = False) -> Any:
     """Return what NumPy makes of small operands, in C order or a scalar; None if it refuses.
 
-    ``seen`` is as in :func:`quick`.
+    ``seen`` is as in :func:`quick`, of operands that need no memory of the pool.
     """
     direct = seen and nd.COMPILED and _is_users()
     try:
@@ -338,13 +342,14 @@ def product(x: Fields, y: Fields, seen: bool = False) -> Any:
         if total > nd.HALF or session is not y.session or not admitted(session, both, total):
             return None
         one, other = both[0].near, both[1].near
-    if session is not y.session or nd.nbytes(one) + nd.nbytes(other) > nd.HALF:
+    nbytes = nd.nbytes(one) + nd.nbytes(other)
+    if session is not y.session or nbytes > nd.HALF:
         return None
     if not (0 < one.ndim < 3 and 0 < other.ndim < 3):
         return None
     if config.place == "engines" and (is_away(x) or is_away(y)):
         return None
-    found = done(np.matmul, (one, other), seen)
+    found = done(np.matmul, (one, other), seen and nbytes < nd.POOLED)
     if type(found) is not ndarray:
         return found
     return fresh(session, found, promised(session, (), found))
@@ -534,10 +539,10 @@ def _index(x: Array, near: np.ndarray, key: Fields) -> Any:
     return None if away and config.place == "engines" else index
 
 
-def _is_small(args: Sequence[Any]) -> bool:
-    """Tell whether a result is small of operands of several shapes."""
+def _largest(args: Sequence[Any]) -> int:
+    """Return bytes that a result of operands of several shapes cannot exceed."""
     shapes = [a.shape[::-1] for a in args if type(a) is ndarray]
-    return 16 * prod(map(max, zip_longest(*shapes, fillvalue=1))) <= nd.QUICK
+    return _NUMBER * prod(map(max, zip_longest(*shapes, fillvalue=1)))
 
 
 def made_of(

@@ -17,7 +17,7 @@ import numpy as np
 
 from distnb.client.batching.budget import Budget
 from distnb.common.config import config
-from distnb.common.memory_pool import Pool
+from distnb.common.memory_pool import Pool, keep_numpys
 from distnb.common.shared_segments import SharedSegment, card_of, file_segment, new_segment
 from distnb.geometry.layout import Ints, Layout
 from distnb.wire.protocol import Ask, Command, InNotebook, Operand
@@ -26,6 +26,8 @@ __all__ = ["SharedMemory"]
 
 #: Bytes of bases that are gone from which engines are asked whether somebody looks at them.
 _SHOWN = 1 << 26
+#: Of open sessions: NumPy's memory is kept in this process while there are any.
+_OPEN: weakref.WeakSet[SharedMemory] = weakref.WeakSet()
 
 
 class SharedMemory:
@@ -70,6 +72,8 @@ class SharedMemory:
         self.seen: set[int] = set()
         #: Memory of bases that are gone, at which they may still look.
         self._shown: list[np.ndarray] = []
+        _OPEN.add(self)
+        keep_numpys(config.pool_bytes)
 
     def show(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Note what engines' users are shown, who may look at it at any time from now on."""
@@ -197,6 +201,8 @@ class SharedMemory:
 
     def close(self) -> None:
         """Let go what nobody has; what users were given stays theirs."""
+        _OPEN.discard(self)
+        keep_numpys(config.pool_bytes if _OPEN else 0)
         self.possible = False
         self._held.clear()
         self._shown = []
