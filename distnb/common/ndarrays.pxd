@@ -28,7 +28,7 @@ cdef enum:
     COMPILED = 1
     QUICK = 1 << 23
     HALF = 1 << 22
-    POOLED = 1 << 16
+    POOLED = 1 << 17
 
 cdef inline Py_ssize_t address(cnp.ndarray a):
     return <Py_ssize_t>cnp.PyArray_DATA(a)

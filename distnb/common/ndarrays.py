@@ -30,8 +30,8 @@ QUICK = 1 << 23
 #: Bytes of one operand, as the result takes as much: steps on arrays of a size are all done here,
 #: or none.
 HALF = QUICK >> 1
-#: Bytes from which NumPy's results are in memory of a pool, in contexts of ours (``numpy_pool.c``).
-POOLED = 1 << 16
+#: Bytes from which results are worth memory of a pool, in contexts of ours (``numpy_pool.c``).
+POOLED = 1 << 17
 #: Makes an object of a class, and no more.
 bare: Callable[[type[Any]], Any] = object.__new__
 

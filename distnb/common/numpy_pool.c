@@ -96,9 +96,21 @@ static void *pages(size_t size)
     return all + before;
 }
 
+static Block *system_has(size_t size, int zeros)
+{
+    return size >= HUGE_PAGE ? pages(size) : zeros ? calloc(1, size) : malloc(size);
+}
+
+/* Return a block of the system's, for which what is kept goes back to it if need be. */
 static Block *fresh(size_t size, int kind, int zeros)
 {
-    Block *b = size >= HUGE_PAGE ? pages(size) : zeros ? calloc(1, size) : malloc(size);
+    Block *b = system_has(size, zeros);
+    if (!b) {
+        pthread_mutex_lock(&lock);
+        make_room(0);
+        pthread_mutex_unlock(&lock);
+        b = system_has(size, zeros);
+    }
     if (!b) return NULL;
     b->size = size;
     b->kind = kind;

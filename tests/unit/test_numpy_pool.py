@@ -1,6 +1,8 @@
 """The pool from which NumPy takes memory for the results of small steps."""
 
 import gc
+import subprocess
+import sys
 from contextvars import copy_context
 
 import numpy as np
@@ -105,3 +107,34 @@ def test_results_of_small_steps_are_from_it_and_come_back():
             a = a * 0.5 + 1.0
         assert NUMPYS_POOL.held() <= held + a.nbytes
     assert NUMPYS_POOL.held() == 0
+
+
+LIMITED = """
+import resource
+from contextvars import copy_context
+import numpy as np
+from distnb.common.memory_pool import NUMPYS_POOL
+context = copy_context()
+context.run(NUMPYS_POOL.use)
+NUMPYS_POOL.keep_at_most(1 << 30)
+large = context.run(np.empty, 1 << 28, np.uint8)
+del large
+assert NUMPYS_POOL.held() > 1 << 28
+free = (1 << 28) - 1  # beside what is kept
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + free, used + free))
+other = context.run(np.empty, 400 << 20, np.uint8)
+assert NUMPYS_POOL.held() == 0
+try:
+    context.run(np.empty, 400 << 20, np.uint8)
+except MemoryError:
+    print("refused")
+"""
+
+
+@pytest.mark.tier("test")
+def test_what_is_kept_goes_back_where_there_is_no_other_memory():
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout == "refused\n", done.stderr
