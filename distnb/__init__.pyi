@@ -56,7 +56,6 @@ from numpy import int_ as int_
 from numpy import intc as intc
 from numpy import integer as integer
 from numpy import intp as intp
-from numpy import isscalar as isscalar
 from numpy import issubdtype as issubdtype
 from numpy import iterable as iterable
 from numpy import little_endian as little_endian
@@ -99,6 +98,7 @@ from numpy import ulong as ulong
 from numpy import ulonglong as ulonglong
 from numpy import unsignedinteger as unsignedinteger
 from numpy import ushort as ushort
+from numpy import version as version
 from numpy import void as void
 from numpy.typing import ArrayLike, DTypeLike
 
@@ -1270,6 +1270,9 @@ def isreal(x: ArrayLike) -> DistArray:
 def isrealobj(x: ArrayLike) -> builtins.bool:
     """Tell whether the dtype is not complex, as ``numpy.isrealobj``."""
 
+def isscalar(element: object) -> builtins.bool:
+    """Tell whether something is a scalar, as ``numpy.isscalar``: also one that is on engines."""
+
 def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
 
@@ -1979,7 +1982,7 @@ def row_stack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays as rows, as ``numpy.vstack``."""
+    """Join arrays as rows, as :func:`distnb.vstack`, which NumPy advises."""
 
 def save(
     file: File,

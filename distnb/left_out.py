@@ -30,7 +30,7 @@ _MATRIX = "its result is a matrix, for which * is the matrix product"
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(
         "distnb",
-        "matrix asmatrix bmat",
+        "matrix asmatrix bmat matlib",
         "NumPy itself advises against matrices",
         "use arrays of two axes, @ and block",
     ),
@@ -90,6 +90,7 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "import it from numpy",
     ),
     LeftOut("distnb.linalg", "test", "these are NumPy's own tests", "import it from numpy"),
+    LeftOut("distnb.polynomial", "test", "these are NumPy's own tests", "import it from numpy"),
     LeftOut("distnb.fft", "test", "these are NumPy's own tests", "import it from numpy"),
     LeftOut(
         "distnb.random",

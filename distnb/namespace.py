@@ -18,6 +18,7 @@ from distnb.client.array.facts import (
     iscomplexobj,
     isfortran,
     isrealobj,
+    isscalar,
     min_scalar_type,
     ndim,
     shape,

@@ -51,7 +51,6 @@ from numpy import (
     intc,
     integer,
     intp,
-    isscalar,
     issubdtype,
     iterable,
     little_endian,
@@ -94,6 +93,7 @@ from numpy import (
     ulonglong,
     unsignedinteger,
     ushort,
+    version,
     void,
 )
 

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.record.creation import asarray
-from distnb.left_out import listing
+from distnb.left_out import listing, refusal
 
 __all__ = [
     "Chebyshev",
@@ -48,6 +48,8 @@ __all__ = [
     "polyutils",
     "set_default_printstyle",
 ]
+
+__getattr__ = refusal(__name__)
 
 __dir__ = listing(__all__)
 

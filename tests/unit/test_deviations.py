@@ -1,5 +1,8 @@
 """The table of where distnb is not NumPy is true: NumPy and distnb do what it says they do."""
 
+import decimal
+import fractions
+import json
 import operator
 import re
 import warnings
@@ -33,7 +36,8 @@ def _engines():
 
 def outcome(code, xp):
     """Return what an expression gives, as text, or the name of what it raises."""
-    names = {"np": xp, "numpy": np, "operator": operator}
+    names = {"np": xp, "numpy": np, "operator": operator, "json": json}
+    names |= {"Decimal": decimal.Decimal, "Fraction": fractions.Fraction}
 
     def told(text):
         dnb.session().flush()  # what came before is not counted

@@ -72,8 +72,8 @@ def test_views_show_their_own_elements_and_their_place():
 @pytest.mark.usefixtures("session")
 def test_a_result_shows_its_number():
     a = dnb.arange(10.0)
-    assert lines(a.mean()) == ("4.5", "() float64, 8 B, a copy on each of 3 engines")
-    assert repr(a[3]).startswith("3.0\n")
+    assert repr([a.mean(), a[3]]) == "[np.float64(4.5), np.float64(3.0)]"  # as NumPy's scalars
+    assert lines(dnb.array(4.5)) == ("4.5", "() float64, 8 B, a copy on each of 3 engines")
 
 
 def test_edges_come_in_one_batch(session):

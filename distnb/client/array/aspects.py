@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.array import Array, as_result, numeric
 from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.reach.aliasing import look_at
 from distnb.client.reach.small_steps import like
@@ -18,7 +18,7 @@ from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular
 from distnb.geometry.layout import Ints, Layout, default_layout
 
-__all__ = ["cast", "part_of_complex", "set_imag", "set_real", "view_as"]
+__all__ = ["cast", "part_of_complex", "set_dtype", "set_imag", "set_real", "view_as"]
 
 
 class Part(NamedTuple):
@@ -100,7 +100,9 @@ def _as_bytes(x: Array, dtype: np.dtype, shape: Ints, source: Layout, target: La
 def part_of_complex(x: Array, name: str) -> Any:
     """Return the real or the imaginary part: a view, but the zeros that real arrays have."""
     if x.dtype.kind == "c" and (x.shape or not x.single):
-        return look_at(x, Part(name))
+        view = look_at(x, Part(name))
+        view.single = False  # into which one writes
+        return view
     if name == "real" and x.dtype.kind != "c":
         return x
     found = elementwise(name, x)
@@ -123,6 +125,13 @@ def set_imag(x: Array, value: ArrayLike) -> None:
         raise TypeError("array does not have imaginary part to set")
     part = part_of_complex(x, "imag")
     assign(part, _cast_freely(value, part.dtype))
+
+
+def set_dtype(x: Array, dtype: DTypeLike) -> None:
+    """Do ``x.dtype = dtype``: the array is a view of its bytes from then on."""
+    if x.single and not x.shape:
+        raise AttributeError("attribute 'dtype' of a scalar is not writable")
+    x.become(view_as(x, dtype, None))
 
 
 def _cast_freely(value: ArrayLike, dtype: np.dtype) -> Any:
@@ -167,7 +176,7 @@ def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:
         found = copied(x, to, stay(x, to))
     if same and to.kind != "b" and not _same_values(x, found):
         raise ValueError(f"could not cast 'same_value' {x.dtype.name} to {to.name}")
-    return found
+    return as_result(found) if x.single else found
 
 
 def _same_values(x: Any, found: Any) -> bool:

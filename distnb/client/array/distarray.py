@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array import showing
-from distnb.client.array.aspects import cast, part_of_complex, set_imag, set_real, view_as
+from distnb.client.array.aspects import (
+    cast,
+    part_of_complex,
+    set_dtype,
+    set_imag,
+    set_real,
+    view_as,
+)
 from distnb.client.array.facts import Uncut
 from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
@@ -36,7 +43,7 @@ from distnb.client.handle.arguments import (
     Subscript,
     order_of,
 )
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, as_result
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import (
     check_levels,
@@ -456,6 +463,8 @@ class DistArray(Array):
     @property
     def T(self) -> DistArray:
         """The view with its axes reversed."""
+        if self.single and not self.shape:
+            return self
         found = turned(self, None)
         return self.transpose() if found is None else found
 
@@ -481,6 +490,8 @@ class DistArray(Array):
         return self._turned(fixed)
 
     def _turned(self, axes: Ints) -> DistArray:
+        if self.single and not axes:
+            return self
         found = turned(self, axes)
         return self.alias(self.dview.transpose(axes)) if found is None else found
 
@@ -516,7 +527,9 @@ class DistArray(Array):
         """Return a copy, whose elements stay where they are; see :func:`distnb.copy`."""
         order_of(order)
         found = like(self, np.ndarray.copy)
-        return copied(self, self.dtype, stay(self, self.dtype)) if found is None else found
+        if found is None:
+            found = copied(self, self.dtype, stay(self, self.dtype))
+        return as_result(found) if self.single else found
 
     def astype(
         self,
@@ -1088,6 +1101,16 @@ class DistArray(Array):
         Flat(self)[:] = value
 
     @property
+    def dtype(self) -> np.dtype:
+        """Element type; one that is set makes the array a view of its bytes, as NumPy's."""
+        near = self._near
+        return self._base.dtype if near is None else near.dtype
+
+    @dtype.setter
+    def dtype(self, dtype: DTypeLike) -> None:
+        set_dtype(self, dtype)
+
+    @property
     def shape(self) -> Ints:
         """Lengths of the axes."""
         near = self._near
@@ -1369,6 +1392,8 @@ class DistArray(Array):
                 )
             )
         elements = self.__array__()
+        if self.single and not self.shape:
+            return elements[()].__reduce_ex__(protocol)  # NumPy's scalar, as others have it
         order = sorted(range(self.ndim), key=self.strides.__getitem__, reverse=True)
         if self.transpose(order).flags.c_contiguous:
             return asarray, (elements,)

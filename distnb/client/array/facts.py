@@ -30,6 +30,34 @@ def _hollow(a: ArrayLike) -> ArrayLike:
     return np.broadcast_to(np.zeros((), a.dtype), a.shape) if isinstance(a, Array) else a
 
 
+def isscalar(element: object) -> bool:
+    """Tell whether something is a scalar, as ``numpy.isscalar``: also one that is on engines.
+
+    Nothing is sent or waited for.
+
+    Parameters
+    ----------
+    element : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True of numbers and text, and of what NumPy has as a scalar; False of arrays.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.ones(3, dist="block")
+    ...     dnb.isscalar(x.sum()), dnb.isscalar(x), dnb.isscalar(2.5)
+    (True, False, True)
+    """
+    if isinstance(element, Array):
+        return element.single and not element.shape
+    return np.isscalar(element)
+
+
 @stands_for(np.shape)
 def shape(a: ArrayLike) -> Ints:
     """Return the lengths of the axes, as ``numpy.shape``.

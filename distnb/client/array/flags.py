@@ -64,7 +64,8 @@ class Flags:
     def owndata(self) -> bool:
         """Whether the array is all of its memory, and no view."""
         base = self._array.dbase
-        return is_whole(self._array) and not (base.look is not None and base.look.steps)
+        looks = self._array.owner is not None or (base.look is not None and base.look.steps)
+        return is_whole(self._array) and not looks
 
     @property
     def aligned(self) -> bool:

@@ -36,11 +36,13 @@ class Shown(NamedTuple):
     """The elements of an array as text, or why there are none.
 
     ``later`` is for those that are on their way: any thread may call it until it returns them.
+    ``scalar`` is what NumPy's scalar shows, of an array without axes.
     """
 
     values: str
     missing: str = ""
     later: Callable[[], Shown | None] | None = None
+    scalar: str = ""
 
 
 def shown(x: Array, seconds: float | None = None) -> Shown:
@@ -67,7 +69,7 @@ def _shown(x: Array, seconds: float) -> Shown:
     if near is None:
         near = x.dbase.known
     if near is not None:
-        return Shown(_as_text(edges_of(near, items) if items else near, items))
+        return _of_elements(edges_of(near, items) if items else near, items)
     look = x.dbase.look
     if look is not None and look.unread:
         return Shown("", "not read yet")
@@ -96,7 +98,7 @@ def _come(asked: Asked, found: np.ndarray, parts: list[Any], items: int) -> Show
         part = np.empty(found[key].shape, found.dtype)
         fill_in(part, each, placed)
         found[key] = part
-    return Shown(_as_text(found, items))
+    return _of_elements(found, items)
 
 
 def _items(shape: Ints) -> int:
@@ -115,17 +117,19 @@ def _fetch(x: Array, key: Subscript, slot: int) -> Fetch:
     return Fetch(slot, x[key].operand, x.session.site())
 
 
-def _as_text(found: np.ndarray, items: int) -> str:
+def _of_elements(found: np.ndarray, items: int) -> Shown:
     """Return elements as NumPy prints them."""
     if not found.shape:
-        return str(found[()])
+        return Shown(str(found[()]), scalar=repr(found[()]))
     if items:
-        return np.array2string(found, threshold=0, edgeitems=items)
-    return np.array2string(found, threshold=found.size)
+        return Shown(np.array2string(found, threshold=0, edgeitems=items))
+    return Shown(np.array2string(found, threshold=found.size))
 
 
 def text(x: Array, layout: Placement, found: Shown) -> str:
     """Return an array as text: elements, then a line of facts; else who holds what of it."""
+    if found.scalar and x.single:
+        return found.scalar  # in a list or a message, too
     if found.values:
         return f"{found.values}\n{layout.facts()}"
     view = "" if x.dview.is_whole(x.dbase.shape) else f", view of {x.dbase.shape}"

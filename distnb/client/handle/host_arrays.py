@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.batching import error_states
 from distnb.client.batching.call_sites import user_place
-from distnb.client.handle.array import Array, Elements, hosted, numeric
+from distnb.client.handle.array import Array, Elements, as_result, hosted, numeric
 from distnb.client.handle.fields import fits
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
@@ -107,7 +107,7 @@ def delivered(
 ) -> tuple[Any, ...]:
     """Return results: the outputs that were given, new arrays, and NumPy's scalars."""
     return tuple(
-        o if o is not None else hosted(session, f) if isinstance(f, np.ndarray) else f
+        o if o is not None else as_result(hosted(session, f)) if isinstance(f, np.ndarray) else f
         for f, o in zip(found, outs, strict=True)
     )
 

@@ -194,7 +194,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
 # -- vectors of three numbers --------------------------------------------------------------------
 
 
-@stands_for(np.cross, small="exact")
+@stands_for(np.cross, small="exact", scalar=False)
 def cross_(
     a: ArrayLike,
     b: ArrayLike,

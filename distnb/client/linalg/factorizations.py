@@ -458,7 +458,7 @@ def inv_or_nan(a: ArrayLike) -> Array:
     return factored("inv_or_nan", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
 
 
-@stands_for(np.linalg.det, small="home")
+@stands_for(np.linalg.det, small="home", scalar=True)
 def det(a: ArrayLike) -> Array:
     """Return the determinant of square matrices.
 
@@ -484,7 +484,7 @@ def det(a: ArrayLike) -> Array:
     return factored("det", operands(a), (), None, panel_commands.det, on_node=ON_NODE)[0]
 
 
-@stands_for(np.linalg.slogdet, small="home")
+@stands_for(np.linalg.slogdet, small="home", scalar=True)
 def slogdet(a: ArrayLike) -> Any:
     """Return sign and logarithm of the absolute value of the determinant.
 
@@ -551,7 +551,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, 
     ...     a = dnb.stack([dnb.arange(6.0, dist="block"), dnb.ones(6, dist="block")], 1)
     ...     x, _, rank, _ = dnb.linalg.lstsq(a, a[:, 0] * 2 + 1)
     ...     x.to_numpy().round(6), rank
-    (array([2., 1.]), 2)
+    (array([2., 1.]), np.int32(2))
     """
     x, y = operands(a, b)
     if x.ndim != 2 or y.ndim not in (1, 2):  # NumPy raises
@@ -568,7 +568,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, 
         found = found.alias(found.dview.fix(1, 0))
     if residuals is None:
         residuals = zeros_like(s, shape=(0,))
-    return found, residuals, known, s
+    return found, residuals, np.int32(known), s
 
 
 def _tall_lstsq(a: Array, b: Array, cut: float) -> tuple[Array, ...]:

@@ -24,7 +24,7 @@ from distnb.common.errors import explain
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 
-@stands_for(np.linalg.norm, small="home")
+@stands_for(np.linalg.norm, small="home", scalar=True)
 def norm(
     x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
 ) -> Array:
@@ -211,7 +211,7 @@ def _matrix(a: Array, ord: float | str | None, axes: tuple[Any, ...], keepdims: 
     return found if keepdims else found.squeeze(axis=pair)
 
 
-@stands_for(np.linalg.cond)
+@stands_for(np.linalg.cond, scalar=True)
 def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     """Return the condition number of matrices; infinite where it cannot be known.
 

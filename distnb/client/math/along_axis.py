@@ -30,7 +30,7 @@ from distnb.geometry.views import follow
 __all__: list[str] = []
 
 
-@stands_for(np.apply_along_axis)
+@stands_for(np.apply_along_axis, scalar=False)
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Any:

@@ -87,7 +87,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     return found * (180 / np.pi) if deg else found
 
 
-@stands_for(np.iscomplex, small="exact")
+@stands_for(np.iscomplex, small="exact", scalar=True)
 def iscomplex(x: ArrayLike) -> Array:
     """Tell which elements have an imaginary part that is not zero, as ``numpy.iscomplex``.
 
@@ -198,7 +198,7 @@ def isneginf(x: ArrayLike, out: Array | None = None) -> Array:
     return elementwise("logical_and", elementwise("isinf", asarray(x)), sign, out=out)
 
 
-@stands_for(np.nan_to_num)
+@stands_for(np.nan_to_num, scalar=True)
 def nan_to_num(
     x: ArrayLike,
     copy: bool = True,
@@ -330,7 +330,7 @@ def sinc(x: ArrayLike) -> Array:
     return elementwise("sin", y) / y
 
 
-@stands_for(np.i0, small="exact")
+@stands_for(np.i0, small="exact", scalar=False)
 def i0(x: ArrayLike) -> Array:
     """Return the modified Bessel function of the first kind and order 0, as ``numpy.i0``.
 

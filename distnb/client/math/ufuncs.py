@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -24,7 +25,7 @@ from distnb.client.record.ufunc_options import as_mask, tell_unfilled
 from distnb.client.select.taking import nonzero
 from distnb.common.errors import explain
 from distnb.ops import table
-from distnb.ops.scalars import NUMBERS
+from distnb.ops.scalars import NUMBERS, SCALARS
 
 __all__: list[str] = []
 
@@ -32,6 +33,14 @@ _Function = Callable[..., Any]
 _NONE: Any = np._NoValue
 #: A limit, or what else may be left out.
 _Limit: TypeAlias = ArrayLike | NoValue | None
+#: Ufuncs of which NumPy does not want the output by its position, and how it says so.
+_TWO_ALONE = {np.maximum, np.minimum} if np.lib.NumpyVersion(np.__version__) >= "2.4.0" else set()
+_TWO_ALONE_SAID = (
+    "Passing more than 2 positional arguments to np.maximum and np.minimum is deprecated. If you "
+    "meant to use the third argument as an output, use the `out` keyword argument instead. If you "
+    "hoped to work with more than 2 inputs, combine them into a single array and get the extrema "
+    "for the relevant axis."
+)
 #: Codes of dtypes that arrays cannot have.
 _FOREIGN = frozenset("gGOMm")
 
@@ -65,6 +74,8 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
             if any(x is ... for x in inputs[row.nin :]):
                 raise TypeError("out=... is only allowed as a keyword argument.")
+            if run in _TWO_ALONE:
+                warnings.warn(_TWO_ALONE_SAID, DeprecationWarning, stacklevel=2)
             options["out"] = (*inputs[row.nin :], *(None,) * (most - len(inputs)))
             inputs = inputs[: row.nin]
         if len(inputs) != row.nin:
@@ -129,7 +140,9 @@ def add_facts(function: Any, ufunc: np.ufunc) -> None:
 
 def _method(ufunc: np.ufunc, name: str) -> _Function:
     def method(x: ArrayLike, /, *others: ArrayLike, **options: Any) -> Any:
-        inputs = (x, *others) if name == "at" else _first_array(x, *others)  # it writes into x
+        inputs: tuple[Any, ...] = (x, *others)
+        if name != "at" and all(map(understood, inputs)):  # at writes into x
+            inputs = _first_array(*inputs)
         return getattr(ufunc, name)(*inputs, **options)
 
     method.__name__, method.__qualname__ = name, f"{ufunc.__name__}.{name}"
@@ -259,7 +272,7 @@ trunc = _of_table("trunc")
 # -- elementwise functions that are no ufuncs ---------------------------------------------------
 
 
-@stands_for(np.where)
+@stands_for(np.where, scalar=False)
 def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
     """Choose elements from ``x`` where a condition is true, else from ``y``.
 
@@ -380,7 +393,7 @@ def _within(low: object, high: object, limits: np.iinfo) -> tuple[Any, Any]:
     return low, None if isinstance(high, int) and high >= limits.max else high
 
 
-@stands_for(np.round, np.around, small="exact")
+@stands_for(np.round, np.around, small="exact", scalar=True)
 def round_(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to a number of decimals, as ``numpy.round``; halves go to the even one.
 
@@ -440,7 +453,7 @@ def real(val: ArrayLike) -> Array:
     ...     dnb.real([1 + 2j, 3 - 1j]).to_numpy()
     array([1., 3.])
     """
-    return asarray(val).real
+    return val.real if type(val) in SCALARS else asarray(val).real
 
 
 @stands_for(np.imag)
@@ -467,7 +480,7 @@ def imag(val: ArrayLike) -> Array:
     ...     dnb.imag([1 + 2j, 3 - 1j]).to_numpy()
     array([ 2., -1.])
     """
-    return asarray(val).imag
+    return val.imag if type(val) in SCALARS else asarray(val).imag
 
 
 @stands_for(np.copyto)

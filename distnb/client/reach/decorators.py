@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from distnb.client.handle.array import Array
 from distnb.client.reach.methods import reduction
 from distnb.client.reach.whole_functions import Kind, Makes, made, step
 
-__all__ = ["in_reach", "makes_at_home", "reduces"]
+__all__ = ["gives", "in_reach", "makes_at_home", "reduces"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -55,6 +56,24 @@ def makes_at_home(numpys: Callable[..., Any], most: Makes) -> Callable[[_F], _F]
         def function(*args: Any, **options: Any) -> Any:
             found = made(numpys, most, args, options)
             return f(*args, **options) if found is None else found
+
+        return function  # type: ignore[return-value]
+
+    return decorate
+
+
+def gives(scalars: bool) -> Callable[[_F], _F]:
+    """Let what a function makes of no axes be scalars, or arrays: all but what it was given."""
+
+    def decorate(f: _F) -> _F:
+        @functools.wraps(f)
+        def function(*args: Any, **options: Any) -> Any:
+            found = f(*args, **options)
+            for result in found if isinstance(found, tuple) else (found,):
+                given = any(result is x for x in (*args, *options.values()))
+                if isinstance(result, Array) and not given:
+                    result.single = scalars and not result.shape
+            return found
 
         return function  # type: ignore[return-value]
 

@@ -228,7 +228,10 @@ def _from_dist(data: Array, dtype: DTypeLike | None, dist: Dist, grid: Grid, cop
     found = data if dtype is None or numeric(dtype) == data.dtype else data.astype(dtype)
     if dist is not None or grid is not None:
         return found.redistribute(dist, grid)
-    return found.copy() if copy and found is data else found
+    if copy:
+        found = found.copy() if found is data else found
+        found.single = False  # an array, also of a scalar
+    return found
 
 
 @stands_for(np.asarray)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from distnb.client.reach.decorators import in_reach, makes_at_home
+from distnb.client.reach.decorators import gives, in_reach, makes_at_home
 from distnb.client.reach.whole_functions import Kind, Makes
 from distnb.common.errors import explain
 
@@ -29,19 +29,22 @@ def stands_for(
     small: Kind | None = None,
     near: Callable[..., Any] | None = None,
     makes: Makes | None = None,
+    scalar: bool | None = None,
 ) -> Callable[[_F], _F]:
     """Put a function in place of NumPy's for distributed arrays.
 
     A function whose name would hide one of Python's ends in ``_``; users see it without. ``small``
     is what kind of function it is if NumPy's own, or ``near`` in its place, may do it on small
     arrays in reach; ``makes``, of one that makes arrays out of nothing, returns how many elements
-    there are at most.
+    there are at most. ``scalar`` says whether NumPy's returns scalars, or arrays of no axes.
     """
 
     def register(f: _F) -> _F:
         name = numpys[0].__name__
         if f.__name__ == f"{name}_":
             f.__name__ = f.__qualname__ = name
+        if scalar is not None:
+            f = gives(scalar)(f)
         if small is not None:
             f = in_reach(near or numpys[0], small)(f)
         if makes is not None:

@@ -271,7 +271,7 @@ def _computed(
     )
     memory, near = near, np.empty(made.shape, made.dtype) if near is None else near
     host_arrays.watched(row.name, row.run, *args, out=(near,))
-    return made_of(session, near, made.layout, memory)
+    return as_result(made_of(session, near, made.layout, memory))
 
 
 def _template(session: Session, op: str, inputs: Sequence[Any], out: Array | None) -> Template:

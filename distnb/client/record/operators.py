@@ -131,7 +131,7 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
         return NotImplemented  # of NumPy's scalars, too: Python repeats it, or raises TypeError
     if into:
         return ufunc(x, y, out=(x,))
-    if getattr(y, "__array_ufunc__", ufunc) is None:  # it wants no part in this
+    if _defers(y, swap):
         return NotImplemented
     try:
         return ufunc(y, x) if swap else ufunc(x, y)
@@ -141,6 +141,17 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
     if y is None and x.single and not x.shape:  # as Python answers for NumPy's scalars
         return ufunc is np.not_equal
     return _compared(_EQUALITY[ufunc], x, y)
+
+
+def _defers(y: Any, swap: bool) -> bool:
+    """Tell whether an operator is left to the other operand, by NumPy's rules.
+
+    One that has no say in ufuncs tells so by its priority, unless it was asked before.
+    """
+    kind = type(y)
+    if hasattr(kind, "__array_ufunc__"):
+        return kind.__array_ufunc__ is None
+    return not swap and getattr(kind, "__array_priority__", 0) > 0
 
 
 #: What compares elements with text, dates and objects.

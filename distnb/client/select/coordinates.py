@@ -72,7 +72,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     return found if order == "C" else found[::-1]
 
 
-@stands_for(np.ravel_multi_index, small="exact")
+@stands_for(np.ravel_multi_index, small="exact", scalar=True)
 def ravel_multi_index(
     multi_index: Sequence[ArrayLike],
     dims: Shape,

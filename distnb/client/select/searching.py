@@ -23,7 +23,7 @@ __all__ = ["SMALL", "digitize", "looked_up", "searchsorted"]
 SMALL = 1 << 16
 
 
-@stands_for(np.searchsorted, small="exact")
+@stands_for(np.searchsorted, small="exact", scalar=True)
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
 ) -> Array:
@@ -106,7 +106,7 @@ def looked_up(a: Array, v: Array, side: str) -> Array:
     return out
 
 
-@stands_for(np.digitize, small="exact")
+@stands_for(np.digitize, small="exact", scalar=True)
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
     """Return the number of the bin of each element, as ``numpy.digitize``.
 

@@ -499,7 +499,7 @@ def choose(
     return delivered(found, out)
 
 
-@stands_for(np.select, small="exact")
+@stands_for(np.select, small="exact", scalar=False)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     """Return elements of the first choice whose condition is true, as ``numpy.select``.
 

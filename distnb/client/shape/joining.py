@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
@@ -390,7 +391,39 @@ def _column(x: Elements) -> Any:
     return atleast_2d(x).T if x.ndim < 2 else x
 
 
-row_stack = vstack
+def row_stack(
+    tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
+) -> Array:
+    """Join arrays as rows, as :func:`distnb.vstack`, which NumPy advises.
+
+    Layout and messages are those of :func:`distnb.concatenate`.
+
+    Parameters
+    ----------
+    tup, dtype, casting
+        As in :func:`distnb.vstack`.
+
+    Returns
+    -------
+    DistArray
+        Of two axes at least.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> import warnings
+    >>> with dnb.inprocess(2), warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", DeprecationWarning)
+    ...     dnb.row_stack([dnb.arange(2), [7, 8]]).to_numpy()
+    array([[0, 1],
+           [7, 8]])
+    """
+    warnings.warn(
+        "`row_stack` alias is deprecated. Use `np.vstack` directly.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return vstack(tup, dtype=dtype, casting=casting)
 
 
 @stands_for(np.block, small="exact")

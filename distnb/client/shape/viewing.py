@@ -236,7 +236,8 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
     ...     dnb.squeeze(dnb.ones((1, 3, 1))).shape
     (3,)
     """
-    return asarray(a).squeeze(axis)
+    given: Any = a
+    return given.squeeze(axis) if isinstance(a, np.generic) else asarray(a).squeeze(axis)
 
 
 @stands_for(np.broadcast_to)

@@ -181,7 +181,7 @@ def _whole(part: Array, kernel: Array) -> Array:
     return found
 
 
-@stands_for(np.interp, small="exact")
+@stands_for(np.interp, small="exact", scalar=True)
 def interp(
     x: ArrayLike,
     xp: ArrayLike,

@@ -1,0 +1,191 @@
+"""Scalars and arrays of no axes: each where NumPy has it, and what becomes of them."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import agree, same, setting
+
+pytestmark = pytest.mark.ways("one", "cutoff", "reach", "auto")
+
+#: Code in ``xp``, NumPy or distnb, a vector ``x``, a matrix ``m``, a number ``s``, complex ``z``.
+CODE = (
+    "xp.linalg.norm(x)|xp.linalg.norm(x, 1)|xp.linalg.norm(m, 2)|xp.linalg.norm(m, 'nuc')|"
+    "xp.linalg.norm(m, axis=(0, 1))|xp.linalg.det(m)|xp.linalg.slogdet(m)|xp.linalg.cond(m)|"
+    "xp.linalg.cond(m, 1)|xp.linalg.matrix_rank(m)|xp.vdot(x, x)|xp.inner(x, x)|xp.vdot(s, s)|"
+    "xp.tensordot(x, x, 1)|xp.tensordot(m, m)|xp.einsum('i,i', x, x)|xp.trace(m)|x @ x|"
+    "xp.searchsorted(x, 2)|x.searchsorted(2)|xp.searchsorted([1, 20], s)|xp.digitize(2, x)|"
+    "xp.interp(2, x, x)|xp.interp(s, [0, 20], [0, 1])|xp.interp(xp.array(2.0), x, x)|"
+    "xp.ravel_multi_index((1, 1), (2, 2))|xp.nan_to_num(s)|xp.nan_to_num(xp.array(1.0))|"
+    "xp.nan_to_num(z[0])|xp.round(s, 1)|xp.round(x[1])|xp.around(x.mean())|x.mean().round(2)|"
+    "xp.real(z[0])|xp.imag(z[0])|xp.real(s)|z.sum().real|xp.real(z.sum())|xp.real(xp.array(1j))|"
+    "xp.iscomplex(s)|xp.isreal(z[0])|xp.isposinf(s)|xp.squeeze(s)|xp.squeeze(xp.ones((1, 1)))|"
+    "xp.ptp(x)|xp.emath.sqrt(-s)|xp.emath.log(s)|xp.abs(z[0])|xp.conj(z[0])|xp.floor(s)|xp.fix(s)|"
+    "xp.where(s > 1, s, 0)|xp.where(True, 1, 2)|xp.select([s > 1], [s])|xp.i0(s)|xp.isin(s, x)|"
+    "xp.apply_along_axis(sum, 0, x)|xp.array(s)|xp.copy(s)|s.copy()|s.astype(int)|s.T|xp.array(4j).imag|"
+    "s.transpose()|s.real|s.conj()|s.round()|s.clip(0, 1)|s.sum()|np.float64(2) + xp.array(1)|"
+    "xp.array(4.0) + 1|-xp.array(4.0)|xp.array(4.0).copy()|xp.array(4.0).T|xp.array(4.0)[()]|"
+    "xp.array(4.0)[...]|xp.median(x)|xp.average(x, weights=x)|xp.polyval([1, 2], s)"
+).split("|")
+
+
+def is_scalar(x):
+    return isinstance(x, np.generic | float | int) or (x.ndim == 0 and getattr(x, "single", False))
+
+
+@pytest.fixture(params=["block", None])
+def given(session, request):
+    """Yield the names of NumPy's code, and those of distnb's with arrays on engines or not."""
+    x, m = np.arange(1.0, 5), np.array([[2.0, 1], [1, 3]])
+    both = {"x": x, "m": m, "z": x * 1j}
+    ours = {name: dnb.array(a, dist=request.param) for name, a in both.items()}
+    return (
+        {"np": np, "xp": np, **both, "s": x.sum()},
+        {"np": np, "xp": dnb, **ours, "s": ours["x"].sum()},
+    )
+
+
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_results_of_no_axes_are_what_they_are_in_numpy(given, place):
+    with setting(place=place):
+        for code in CODE:
+            expected, found = (eval(code, dict(names)) for names in given)
+            pairs = (
+                zip(expected, found, strict=True) if code[10:13] == "slo" else [(expected, found)]
+            )
+            for wanted, got in pairs:
+                assert is_scalar(got) == isinstance(wanted, np.generic), code
+                assert np.asarray(got).dtype == wanted.dtype, code
+
+
+def test_a_number_kept_under_another_name_stays_as_it_is(given):
+    """Were it an array, ``+=`` would write into both."""
+    for code in ("xp.linalg.norm(x)", "xp.round(s, 1)", "xp.vdot(x, x)", "s.copy()"):
+        expected, found = (eval(code, dict(names)) for names in given)
+        kept = found
+        found += 1
+        np.testing.assert_allclose(float(kept), expected)
+        assert hash(kept) == hash(float(kept))
+
+
+def test_the_imaginary_part_of_an_array_of_no_axes_is_written(session):
+    z = dnb.array(4j)
+    part = z.imag
+    part += 1
+    assert complex(z) == 5j
+
+
+def test_copies_and_pickles_of_scalars_are_scalars(given):
+    s = given[1]["s"]
+    for found in (copy.copy(s), copy.deepcopy(s), pickle.loads(pickle.dumps(s))):
+        assert is_scalar(found)
+        assert hash(found) == hash(10.0)
+    one = dnb.array(s)
+    one += 1
+    assert (float(one), float(s)) == (11.0, 10.0)
+
+
+def test_scalars_look_as_numpys(given):
+    names = given[1]
+    shown = [names["s"], names["x"][1], (names["x"] > 1).any(), names["z"].sum()]
+    assert repr(shown) == "[np.float64(10.0), np.float64(2.0), np.True_, np.complex128(10j)]"
+    assert repr(dnb.array(2.5)).startswith("2.5\n")
+    assert [dnb.isscalar(x) for x in (names["s"], names["x"], dnb.array(2.5), 3)] == [1, 0, 0, 1]
+
+
+def test_the_dtype_is_set(session):
+    def changed(xp, dtype, part=slice(None)):
+        x = xp.array(np.arange(6, dtype="i4").reshape(2, 3))
+        view = x[part]
+        view.dtype = dtype
+        view[..., 0] = 9
+        return view, x
+
+    for dtype in ("i4", "f4", "i2", "i8", "u1"):
+        agree(lambda d=dtype: changed(np, d), lambda d=dtype: changed(dnb, d))
+    agree(
+        lambda: changed(np, "i2", (slice(None), slice(0, 2))),
+        lambda: changed(dnb, "i2", (slice(None), slice(0, 2))),
+    )
+    agree(lambda: changed(np, "i2", 1), lambda: changed(dnb, "i2", 1))
+    total = dnb.arange(3, dist="block").sum()
+    with pytest.raises(AttributeError):
+        total.dtype = "f8"
+
+
+def test_reshaped_views_do_not_own_their_elements(session):
+    x = dnb.arange(12)
+    for view in (x.reshape(3, 4), x[2:], x.reshape(3, 4).T, x.ravel()):
+        assert (view.base is x, view.flags.owndata) == (view is not x, view is x)
+    assert x.flags.owndata
+    assert x.copy().flags.owndata
+
+
+def test_least_squares_count_in_numpys_integers(session):
+    a = np.arange(12.0).reshape(4, 3) ** 2
+    rank = dnb.linalg.lstsq(dnb.array(a, dist="block"), dnb.ones(4))[2]
+    assert type(rank) is type(np.linalg.lstsq(a, np.ones(4))[2])
+
+
+def test_what_numpy_deprecates(session):
+    x = dnb.arange(3.0, dist="block")
+    with pytest.warns(DeprecationWarning, match="row_stack"):
+        same(dnb.row_stack([x, x]), np.vstack([np.arange(3.0)] * 2))
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        for function in (dnb.maximum, dnb.minimum):
+            with pytest.warns(DeprecationWarning, match="2 positional"):
+                function(x, 1, dnb.zeros(3))
+
+
+class Late:
+    """What takes operators over by its priority, as NumPy's arrays leave them to it."""
+
+    __array_priority__ = 20
+
+    def __add__(self, other):
+        return "add"
+
+    def __radd__(self, other):
+        return "radd"
+
+    def __rsub__(self, other):
+        return "rsub"
+
+    def __rmatmul__(self, other):
+        return "rmatmul"
+
+
+def test_operators_are_left_to_what_has_a_priority(given):
+    for names in given:
+        for array in (names["x"], names["s"]):
+            assert (array + Late(), Late() + array, array - Late()) == ("radd", "add", "rsub")
+            with pytest.raises(TypeError):
+                array * Late()
+        assert names["x"] @ Late() == "rmatmul"
+
+
+class Wrapped(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of somebody else's, by NumPy's protocol alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        inputs = [x.array if isinstance(x, Wrapped) else x for x in inputs]
+        return Wrapped(getattr(ufunc, method)(*inputs, **options))
+
+
+def test_methods_of_ufuncs_are_left_to_others(given):
+    for code in (
+        "xp.add.reduce(W(x))",
+        "xp.multiply.outer(x, W(x))",
+        "xp.add.accumulate(W(x))",
+        "W(x) + x",
+        "x < W(x)",
+        "xp.sin(W(x)) - x",
+    ):
+        expected, found = (eval(code, {**names, "W": Wrapped}).array for names in given)
+        same(found, expected)
