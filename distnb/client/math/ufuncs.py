@@ -453,7 +453,8 @@ def real(val: ArrayLike) -> Array:
     ...     dnb.real([1 + 2j, 3 - 1j]).to_numpy()
     array([1., 3.])
     """
-    return val.real if type(val) in SCALARS else asarray(val).real
+    given: Any = val
+    return given.real if type(val) in SCALARS else asarray(val).real
 
 
 @stands_for(np.imag)
@@ -480,7 +481,8 @@ def imag(val: ArrayLike) -> Array:
     ...     dnb.imag([1 + 2j, 3 - 1j]).to_numpy()
     array([ 2., -1.])
     """
-    return val.imag if type(val) in SCALARS else asarray(val).imag
+    given: Any = val
+    return given.imag if type(val) in SCALARS else asarray(val).imag
 
 
 @stands_for(np.copyto)
