@@ -113,7 +113,7 @@ def _round(x: Any, decimals: Any, out: tuple[Any, ...], where: Any = True) -> No
 TOLD = (
     "All-NaN slice encountered",
     "Mean of empty slice",
-    "Degrees of freedom <= 0 for slice",
+    "Degrees of freedom <= 0 for slice.",  # of nanvar, with a stop, as NumPy says it
 )
 
 

@@ -768,6 +768,8 @@ def _same(expected, found):
         raise DiffersError(
             f"{expected.shape} {expected.dtype}; distnb: {values.shape} {values.dtype}"
         )
+    if isinstance(expected, np.generic) and not getattr(found, "single", True):
+        raise DiffersError(f"{type(expected).__name__}; distnb: {type(found).__name__} {found}")
     close = _CLOSE.get(values.dtype.char, 0)
     with np.errstate(all="ignore"):
         if values.dtype.kind == "c":  # C leaves open which parts of a product are not finite

@@ -91,8 +91,9 @@ def test_copies_and_pickles_of_scalars_are_scalars(given):
 def test_scalars_look_as_numpys(given):
     names = given[1]
     shown = [names["s"], names["x"][1], (names["x"] > 1).any(), names["z"].sum()]
-    assert repr(shown) == "[np.float64(10.0), np.float64(2.0), np.True_, np.complex128(10j)]"
-    assert repr(dnb.array(2.5)).startswith("2.5\n")
+    with setting(show_wait=60):
+        assert repr(shown) == "[np.float64(10.0), np.float64(2.0), np.True_, np.complex128(10j)]"
+        assert repr(dnb.array(2.5)).startswith("2.5\n")
     assert [dnb.isscalar(x) for x in (names["s"], names["x"], dnb.array(2.5), 3)] == [1, 0, 0, 1]
 
 

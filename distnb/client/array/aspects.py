@@ -106,6 +106,8 @@ def part_of_complex(x: Array, name: str) -> Any:
     if name == "real" and x.dtype.kind != "c":
         return x
     found = elementwise(name, x)
+    if isinstance(found, Array):
+        found.single = x.single
     if isinstance(found, Array) and x.dtype.kind != "c":
         found.writeable = False  # zeros, as NumPy's
         if found._near is not None:

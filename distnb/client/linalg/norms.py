@@ -74,7 +74,7 @@ def norm(
     raise ValueError(explain("norm", f"{len(axes)} axes", "1 or 2", "give axis="))
 
 
-@stands_for(np.linalg.vector_norm, small="home")
+@stands_for(np.linalg.vector_norm, small="home", scalar=True)
 def vector_norm(
     x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
 ) -> Array:

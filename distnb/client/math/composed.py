@@ -234,25 +234,30 @@ def nan_to_num(
     array([1., 0., 9.])
     """
     a = array(x, copy=copy)
-    if a.dtype.kind not in "fc":
-        return a
-    limits = np.finfo(a.dtype)
-    high = limits.max if posinf is None else posinf
-    low = limits.min if neginf is None else neginf
+    if a.dtype.kind in "fc":
+        limits = np.finfo(a.dtype)
+        high = limits.max if posinf is None else posinf
+        low = limits.min if neginf is None else neginf
+        _make_finite(a, (nan, high, low))
+    return a if a.shape else a.copy()  # NumPy's scalar, whatever it is of
+
+
+def _make_finite(a: Array, values: tuple[Any, Any, Any]) -> None:
+    """Put values for NaN and infinities into an array."""
 
     def finite(part: Array) -> Array:
         tests = (np.isnan, np.isposinf, np.isneginf)
         masks: list[Any] = [test(part) for test in tests]
-        for mask, value in zip(masks, (nan, high, low), strict=True):
+        for mask, value in zip(masks, values, strict=True):
             assign(part, value, mask)  # which may make others of what is not finite
         return part
 
     if a.dtype.kind == "f":
-        return finite(a)
+        finite(a)
+        return
     real, imag = finite(a.real.copy()), finite(a.imag.copy())
-    odd = [] if np.isfinite([nan, high, low]).all() else _ODD
+    odd = [] if np.isfinite(values).all() else _ODD
     assign(a, elementwise("add", real, _turned(imag, a.dtype, odd)))
-    return a
 
 
 #: What makes NaN of a product with 1j, and how it is found.

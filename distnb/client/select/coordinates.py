@@ -29,7 +29,7 @@ def _lengths(shape: Any) -> tuple[int, ...]:
     return tuple(map(operator.index, shape)) if np.ndim(shape) else (operator.index(shape),)
 
 
-@stands_for(np.unravel_index, small="exact")
+@stands_for(np.unravel_index, small="exact", scalar=True)
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Any, ...]:
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``.
 
