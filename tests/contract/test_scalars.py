@@ -141,6 +141,20 @@ def test_what_numpy_deprecates(session):
                 function(x, 1, dnb.zeros(3))
 
 
+def test_negative_powers_of_integers_are_refused_at_the_line(session):
+    for kind, power in (("i8", -1), ("?", -2), ("i1", np.int64(-3))):
+        x = dnb.array(np.array([1, 0, 1], kind), dist="block")
+        with pytest.raises(ValueError, match="negative integer powers"):
+            x**power
+        with pytest.raises(ValueError, match="negative integer powers"):
+            x **= power
+        assert x.tolist() == [1, 0, 1]
+        agree(
+            lambda k=kind, p=power: np.ones(0, k) ** p, lambda k=kind, p=power: dnb.ones(0, k) ** p
+        )
+    same(dnb.array([2.0, 4], dist="block") ** -1, np.array([0.5, 0.25]))
+
+
 class Late:
     """What takes operators over by its priority, as NumPy's arrays leave them to it."""
 

@@ -79,6 +79,7 @@ def power_arithmetic() -> Arithmetic:
     def forward(self: Array, other: Any) -> Any:
         ufunc = _shorter(self, other)
         if ufunc is None:
+            _check_power(self, other)
             return power.forward(self, other)
         found = quick_one(ufunc, self)
         return elementwise(ufunc.__name__, self) if found is None else found
@@ -88,6 +89,7 @@ def power_arithmetic() -> Arithmetic:
         if self.single and not self.shape:
             return forward(self, other)
         if ufunc is None:
+            _check_power(self, other)
             return power.in_place(self, other)
         return elementwise(ufunc.__name__, self, out=self)
 
@@ -107,11 +109,19 @@ def unary(ufunc: np.ufunc, run: Callable[[Any], Any]) -> Callable[[Any], Any]:
 #: Python's sequences, which ``*`` repeats.
 _REPEATED = (list, tuple, str, bytes, bytearray)
 
+_SIGNED = (int, np.signedinteger)
+
 #: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.
 _SHORTER: dict[type, dict[Any, tuple[np.ufunc, str]]] = {
     int: {2: (np.square, "bfc"), -1: (np.reciprocal, "fc")},
     float: {0.5: (np.sqrt, "fc")},
 }
+
+
+def _check_power(x: Array, exponent: Any) -> None:
+    """Raise at the line what engines would raise later, when ``**=`` has lost the array."""
+    if isinstance(exponent, _SIGNED) and exponent < 0 and x.dtype.kind in "bi" and x.size:
+        raise ValueError("Integers to negative integer powers are not allowed.")
 
 
 def _shorter(x: Array, exponent: Any) -> np.ufunc | None:
