@@ -661,7 +661,7 @@ def is_left_out(line, arrays):
         words += ["mean(", "var(", "std("] if "where=" in line else []
     if any(x.dtype.kind in "fc" and not np.isfinite(x).all() for x, _ in arrays.values()):
         words += ["put("]
-    if "np.float32(2)" in line:
+    if "np.float32(2)" in line or ", 0.5" in line:
         words += ["take("]
     if "out=" in line:
         words += ["std(", "var(", "cumsum(", "cumprod(", "round(", "ptp("]

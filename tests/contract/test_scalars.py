@@ -23,7 +23,7 @@ CODE = (
     "xp.nan_to_num(z[0])|xp.round(s, 1)|xp.round(x[1])|xp.around(x.mean())|x.mean().round(2)|"
     "xp.real(z[0])|xp.imag(z[0])|xp.real(s)|z.sum().real|xp.real(z.sum())|xp.real(xp.array(1j))|"
     "xp.iscomplex(s)|xp.isreal(z[0])|xp.isposinf(s)|xp.squeeze(s)|xp.squeeze(xp.ones((1, 1)))|"
-    "xp.ptp(x)|xp.emath.sqrt(-s)|xp.emath.log(s)|xp.abs(z[0])|xp.conj(z[0])|xp.floor(s)|xp.fix(s)|"
+    "xp.ptp(x)|xp.corrcoef(x)|xp.cov(x)|xp.emath.sqrt(-s)|xp.emath.log(s)|xp.abs(z[0])|xp.conj(z[0])|xp.floor(s)|xp.fix(s)|"
     "xp.where(s > 1, s, 0)|xp.where(True, 1, 2)|xp.select([s > 1], [s])|xp.i0(s)|xp.isin(s, x)|"
     "xp.apply_along_axis(sum, 0, x)|xp.array(s)|xp.copy(s)|s.copy()|s.astype(int)|s.T|xp.array(4j).imag|"
     "s.transpose()|s.real|s.conj()|s.round()|s.clip(0, 1)|s.sum()|np.float64(2) + xp.array(1)|"

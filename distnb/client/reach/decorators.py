@@ -67,7 +67,7 @@ def gives(scalars: bool) -> Callable[[_F], _F]:
 
     def decorate(f: _F) -> _F:
         @functools.wraps(f)
-        def function(*args: Any, **options: Any) -> Any:
+        def function(*args: object, **options: object) -> Any:
             found = f(*args, **options)
             for result in found if isinstance(found, tuple) else (found,):
                 given = any(result is x for x in (*args, *options.values()))

@@ -118,7 +118,7 @@ _SHORTER: dict[type, dict[Any, tuple[np.ufunc, str]]] = {
 }
 
 
-def _check_power(x: Array, exponent: Any) -> None:
+def _check_power(x: Array, exponent: object) -> None:
     """Raise at the line what engines would raise later, when ``**=`` has lost the array."""
     if isinstance(exponent, _SIGNED) and exponent < 0 and x.dtype.kind in "bi" and x.size:
         raise ValueError("Integers to negative integer powers are not allowed.")
@@ -153,7 +153,7 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
     return _compared(_EQUALITY[ufunc], x, y)
 
 
-def _defers(y: Any, swap: bool) -> bool:
+def _defers(y: object, swap: bool) -> bool:
     """Tell whether an operator is left to the other operand, by NumPy's rules.
 
     One that has no say in ufuncs tells so by its priority, unless it was asked before.

@@ -246,7 +246,7 @@ def _checked(kind: str, given: ArrayLike, x: Array) -> Array:
     return w
 
 
-@stands_for(np.corrcoef, small="wide")
+@stands_for(np.corrcoef, small="wide", scalar=True)
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
 ) -> Array:
