@@ -143,7 +143,7 @@ from distnb.common.errors import GatherError as GatherError
 from distnb.common.errors import LayoutError as LayoutError
 from distnb.common.errors import LostArrayError as LostArrayError
 from distnb.common.errors import SessionError as SessionError
-from distnb.formats.parquet import Filter
+from distnb.formats.libraries.columns import Filter
 from distnb.geometry.layout import Ints
 from distnb.lib import emath as emath
 
@@ -1896,6 +1896,16 @@ def read_csv(
     session: Session | None = None,
 ) -> dict[str, Any]:
     """Read columns of numbers from text; each engine parses a share of the lines."""
+
+def read_feather(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Read columns of a file of Arrow's, which is one of Feather, or of a folder of them."""
 
 def read_parquet(
     path: str | os.PathLike[str],

@@ -27,9 +27,9 @@ from distnb.client.record.creation import asarray, full
 from distnb.client.select.taking import take
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
+from distnb.formats.libraries.zarrs import stored_of
 from distnb.formats.objects import Elements
 from distnb.formats.stored import Stored
-from distnb.formats.zarrs import stored_of
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 

@@ -74,11 +74,15 @@ def table() -> Iterator[str]:
 
 
 def modules(room: str) -> Iterator[str]:
-    """Yield the modules of a package."""
+    """Yield the modules of a package, if there are any beside the packages in it."""
+    inside = arrows.ORDER[room].split()
+    there = [name for name in inside if f"{room}.{name}" not in arrows.ORDER]
+    if not there:
+        return
     yield f"**{short(room)}**\n"
     yield "| module | what is in it |"
     yield "|---|---|"
-    for name in arrows.ORDER[room].split():
+    for name in there:
         words = docstring(f"{room}.{name}").partition("\n")[0].removesuffix(".")
         yield f"| `{name}` | {words} |"
     yield ""
@@ -86,8 +90,7 @@ def modules(room: str) -> Iterator[str]:
 
 def made() -> str:
     """Return the map."""
-    full = [room for room in rooms() if not any(r.startswith(f"{room}.") for r in rooms())]
-    return "\n".join([*table(), "", *(line for room in full for line in modules(room))])
+    return "\n".join([*table(), "", *(line for room in rooms() for line in modules(room))])
 
 
 def page(text: str) -> str:

@@ -40,8 +40,9 @@ ORDER: dict[str, str] = {
     "distnb.wire": "protocol messages progress encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast host_parts",
     "distnb.formats": """
-        stored objects boxes plain npy archives encodings lines text hdf5 zarrs parquet tiff table
+        stored objects boxes plain npy archives encodings lines text libraries table
     """,
+    "distnb.formats.libraries": "hdf5 zarrs columns parquet arrow tiff images",
     "distnb.engines": "runtime fusion collectives linalg sparse parts files worker server",
     "distnb.engines.runtime": """
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions
@@ -160,7 +161,8 @@ OTHERS: dict[str, str] = {
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
     "distnb.common.addresses": "[fsspec]",
-    "distnb.formats": "numpy [h5netcdf] [h5py] [pyarrow] [scipy] [tifffile] [zarr] [zstandard]",
+    "distnb.formats": "numpy [pyarrow] [scipy] [zstandard]",
+    "distnb.formats.libraries": "numpy [PIL] [h5netcdf] [h5py] [pyarrow] [tifffile] [zarr]",
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",

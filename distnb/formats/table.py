@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from distnb.common.addresses import is_address, read_range
-from distnb.formats import archives, hdf5, npy, parquet, plain, tiff, zarrs
+from distnb.formats import archives, npy, plain
 from distnb.formats.encodings import PACKED
+from distnb.formats.libraries import arrow, hdf5, images, parquet, tiff, zarrs
 from distnb.formats.stored import Place, Reader, Stored, Writer
 from distnb.geometry.views import View
 
@@ -65,7 +66,16 @@ FORMATS: dict[str, Format] = {
             place=hdf5.place_netcdf,
             attributes=hdf5.attributes,
         ),
-        Format("tiff", (".tif", ".tiff"), tiff.describe, tiff.reader, None),
+        Format(
+            "tiff",
+            (".tif", ".tiff"),
+            tiff.describe,
+            tiff.reader,
+            tiff.writer,
+            create=tiff.create,
+            place=tiff.place,
+        ),
+        Format("picture", (".png", ".jpg", ".jpeg"), images.describe, images.Picture, None),
         Format(
             "zarr",
             (".zarr",),
@@ -78,7 +88,8 @@ FORMATS: dict[str, Format] = {
             attributes=zarrs.attributes,
             folder=True,
         ),
-        Format("parquet", (".parquet", ".pq"), parquet.describe, parquet.Column, None, folder=True),
+        Format("parquet", (".parquet", ".pq"), parquet.describe, parquet.reader, None, folder=True),
+        Format("arrow", arrow.SUFFIXES, arrow.describe, arrow.reader, None, folder=True),
     )
 }
 
@@ -103,8 +114,8 @@ OTHERS = (
     Other((".mtx",), "distnb.sparse.mmread", "distnb.sparse.mmwrite"),
     Other((".npz",), "distnb.load", "distnb.savez"),
     Other((".parquet", ".pq"), "distnb.read_parquet", "distnb.to_parquet"),
-    Other((".arrow", ".feather"), "pyarrow.feather.read_table", "distnb.to_parquet"),
-    Other((".tif", ".tiff"), "distnb.open", "tifffile.imwrite"),
+    Other(arrow.SUFFIXES, "distnb.read_feather", "distnb.to_parquet"),
+    Other((".png", ".jpg", ".jpeg"), "distnb.open", "matplotlib.pyplot.imsave, or end in .tif"),
     Other((".zip",), "distnb.open", "a folder: end in .zarr"),
 )
 
@@ -116,6 +127,9 @@ _MAGIC = {
     b"PK\5\6": "npz",
     b"\x89HDF\r\n\x1a\n": "hdf5",
     b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\x89PNG": "picture",
+    b"\xff\xd8\xff": "picture",
     b"II*\0": "tiff",
     b"MM\0*": "tiff",
     b"II+\0": "tiff",

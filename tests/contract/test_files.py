@@ -235,10 +235,11 @@ def test_names_of_other_formats_are_refused(here, session):
     for name, use in (
         ("x.csv", "savetxt"),
         ("x.txt.gz", "savetxt"),
-        ("x.tif", "tifffile"),
+        ("x.png", "imsave"),
         ("x.zarr.zip", "zarr"),
         ("x.npz", "savez"),
         ("x.parquet", "to_parquet"),
+        ("x.feather", "to_parquet"),
         ("x.mtx", "mmwrite"),
     ):
         with pytest.raises(ValueError, match=rf"save\(\): got file '{name}'.*{use}"):

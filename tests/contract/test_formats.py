@@ -1,6 +1,8 @@
 """Files of other libraries: HDF5, Zarr and Parquet, written by one and read by the other."""
 
 import os
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -160,6 +162,135 @@ def test_tiff(here, session, kind):
         file.truncate(500)
     with pytest.raises((ValueError, OSError), match=r"x.tif"):
         dnb.open("x.tif").read(dist="block")
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("options", [{}, {"byteorder": ">"}, {"bigtiff": True}], ids=str)
+@pytest.mark.parametrize("shape", [(7,), (1, 4), (17, 5), (4, 5, 3), (2, 4, 5, 4)], ids=str)
+def test_tiff_is_written_at_offsets(here, session, shape, options):
+    tifffile = pytest.importorskip("tifffile")
+    pytest.importorskip("zarr")
+    for dtype in ("u1", "u2", "f4", "i8", "c8"):
+        x = numbers(shape, dtype)
+        for dist in layouts_of(shape):
+            dnb.save("x.tif", dnb.array(x, dist=dist), **options)
+            same(tifffile.imread("x.tif").astype(dtype), x)
+            same(dnb.open("x.tif").read(dist=dist), x)
+            dnb.save("v.tiff", dnb.array(x, dist=dist)[::-1], **options)
+            same(dnb.open("v.tiff").read(), x[::-1])
+    assert sorted(os.listdir(".")) == ["v.tiff", "x.tif"]
+
+
+def test_what_of_tiff_is_not_written(here, session):
+    pytest.importorskip("tifffile")
+    pytest.importorskip("zarr")
+    x = dnb.ones((20, 20), "u2", dist="block")
+    dnb.save("x.tif", x)
+    for options in ({"compression": "zlib"}, {"tile": (16, 16)}):
+        with pytest.raises(ValueError, match=r"TIFF: .*tifffile.imwrite"):
+            dnb.save("x.tif", x * 2, **options)
+    with pytest.raises(TypeError, match="name='a'"):
+        dnb.save("x.tif", x, name="a")
+    for wrong in (x > 0, dnb.ones(()), dnb.ones((0, 3))):
+        with pytest.raises(ValueError, match="TIFF: got shape"):
+            dnb.save("x.tif", wrong)
+    same(dnb.open("x.tif").read(), np.ones((20, 20), "u2"))
+    assert os.listdir(".") == ["x.tif"]
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16", "CMYK"])
+def test_pictures(here, session, mode):
+    image = pytest.importorskip("PIL.Image")
+    bands = {"LA": 2, "RGB": 3, "RGBA": 4, "CMYK": 4}.get(mode, 1)
+    x = numbers((37, 50, bands) if bands > 1 else (37, 50), "u2" if mode == "I;16" else "u1")
+    made = image.fromarray(x, mode) if mode == "CMYK" else image.fromarray(x)
+    made = made.convert(mode) if mode in ("1", "P") else made
+    for name in ("x.jpg",) if mode == "CMYK" else ("x.png", "x.jpeg")[: 1 + (mode == "RGB")]:
+        made.save(name)
+        with image.open(name) as read:
+            want = np.asarray(read.convert("RGBA") if mode == "P" else read)
+        opened = dnb.open(name)
+        assert (opened.shape, opened.dtype) == (want.shape, want.dtype)
+        for dist in (None, "cyclic", "replicated"):
+            same(opened.read(dist=dist), want)
+        same(opened[1:30:3, ::-1], want[1:30:3, ::-1])
+        with pytest.raises(KeyError, match="leave it out"):
+            dnb.open(name, "0")
+        with open(name, "r+b") as file:
+            file.truncate(os.path.getsize(name) // 2)
+        with pytest.raises(ValueError, match=rf"{name}: got .*check it"):
+            dnb.open(name).read(dist="block")
+
+
+def test_a_picture_of_more_bits_than_are_kept(here, session):
+    pytest.importorskip("PIL")
+
+    def chunk(kind, data):
+        check = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + check
+
+    head = struct.pack(">IIBBBBB", 2, 2, 16, 2, 0, 0, 0)
+    rows = zlib.compress((b"\0" + bytes(range(12))) * 2)
+    with open("x.png", "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows))
+        file.write(chunk(b"IEND", b""))
+    with pytest.raises(TypeError, match=r"x.png: got 16 bits a colour, expected 8"):
+        dnb.open("x.png")
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd", "uncompressed"])
+@pytest.mark.parametrize("n", [0, 1, 50])
+def test_arrow_files(here, session, n, compression):
+    feather = pytest.importorskip("pyarrow.feather")
+    pa = pytest.importorskip("pyarrow")
+    columns = {"i": numbers(n, "i4"), "f": fractions(n), "b": numbers(n) > 0}
+    holes = {"h": pa.array([None, *range(1, n)][:n], "int64")}
+    table = pa.table(
+        {
+            "s": pa.array(["x"] * n, "string"),
+            "n": pa.array([{"p": 1, "q": 2}] * n, pa.struct({"p": pa.int64(), "q": pa.int64()})),
+            **columns,
+            **holes,
+        }
+    )
+    feather.write_feather(table, "t.feather", compression, chunksize=7)
+    want = columns | {"h": np.array([np.nan, *range(1, n)][:n], None if n else int)}
+    for dist in (None, "block", "cyclic", "replicated"):
+        found = dnb.read_feather("t.feather", columns=["h", *columns], dist=dist)
+        assert list(found) == ["h", *columns]
+        for name, x in found.items():
+            same(x, want[name])
+    with pytest.raises(TypeError, match=r"no numbers in \['s', 'n'\].*'h'\]"):
+        dnb.read_feather("t.feather")
+    os.rename("t.feather", "t")  # its first bytes tell
+    opened = dnb.open("t", "f")
+    assert opened.chunks == ((min(n, 7),) if n else ())
+    for key in (np.s_[5:40:3], np.s_[::-4], np.s_[8:20], np.s_[::20]):
+        same(opened[key], columns["f"][key])
+    with pytest.raises(KeyError, match="column 'z'"):
+        dnb.open("t", "z")
+    with pytest.raises(ValueError, match="good Parquet file"):
+        dnb.read_parquet("t", columns=["f"])
+
+
+def test_arrow_files_of_a_folder_and_columns_of_one_name(here, session):
+    feather = pytest.importorskip("pyarrow.feather")
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    os.makedirs("t/k=3")
+    feather.write_feather(pa.table({"x": pa.array([1, 2], "int8")}), "t/a.feather")
+    feather.write_feather(pa.table({"x": [0.5]}), "t/k=3/b.arrow")
+    same(dnb.read_feather("t", columns=["x"])["x"], np.array([1, 2, 0.5]))
+    os.mkdir("none")
+    with pytest.raises(FileNotFoundError, match=r"none: got no \*.arrow or \*.feather"):
+        dnb.read_feather("none")
+    twice = pa.table([pa.array([1, 2]), pa.array([0.5, 1]), pa.array([7, 8])], ["a", "a", "b"])
+    pq.write_table(twice, "t.parquet")
+    with pa.OSFile("t.arrow", "wb") as file, pa.ipc.new_file(file, twice.schema) as writer:
+        writer.write_table(twice)
+    for name, read in (("t.parquet", dnb.read_parquet), ("t.arrow", dnb.read_feather)):
+        with pytest.raises(ValueError, match=rf"{name}: got several columns 'a'"):
+            read(name)
+        same(read(name, columns=["b"])["b"], np.array([7, 8]))
 
 
 @pytest.mark.parametrize("n", [0, 1, 50])
@@ -367,9 +498,13 @@ def test_tables_replace_tables_alone(here, session):
         dnb.save("y.zarr", dnb.arange(5), overwrite=True)
 
 
-@pytest.mark.parametrize("name", ["x.h5", "x.zarr", "x.parquet", "x.tif"])
+@pytest.mark.cases(7)
+@pytest.mark.parametrize(
+    "name", ["x.h5", "x.zarr", "x.parquet", "x.arrow", "x.tif", "x.png", "x.jpg"]
+)
 def test_bad_files_of_other_libraries(here, session, name):
-    needs = {"x.h5": "h5py", "x.zarr": "zarr", "x.parquet": "pyarrow", "x.tif": "tifffile"}
+    needs = {"x.h5": "h5py", "x.zarr": "zarr", "x.parquet": "pyarrow", "x.arrow": "pyarrow"}
+    needs |= {"x.tif": "tifffile", "x.png": "PIL", "x.jpg": "PIL"}
     pytest.importorskip(needs[name])
     with pytest.raises(FileNotFoundError, match=name):
         dnb.open(name)

@@ -1,4 +1,4 @@
-"""Tables: columns as arrays, of text and of Parquet."""
+"""Tables: columns as arrays, of text, of Parquet and of Arrow's files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.addresses import local_path
 from distnb.common.errors import explain
+from distnb.formats.libraries import arrow, parquet
+from distnb.formats.libraries.columns import COMPARISONS, Filter, Table, check_folder
 from distnb.formats.lines import Quotes, first_lines, line_of, located
-from distnb.formats.parquet import COMPARISONS, Filter, Table, check_folder
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import kinds_of, quotes_of, table_of
 from distnb.geometry.layout import make_layout
@@ -280,11 +281,69 @@ def read_parquet(
     {'x': array([0, 1, 2]), 'y': array([1., 1., 1.])}
     """
     whole = local_path(path)
-    table = Table(whole)
+    table = parquet.table(whole)
     wanted = table.names if columns is None else list(dict.fromkeys(columns))
     table.check(wanted)
     if filters is not None:
         return _filtered(table, wanted, _several(filters), (dist, grid), session)
+    return _columns(table, wanted, dist, grid, session)
+
+
+def read_feather(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Read columns of a file of Arrow's, which is one of Feather, or of a folder of them.
+
+    Engines read batches of rows, each what it is to hold: nothing else is sent. As of Parquet, a
+    column has the dtype that holds it in all files. Needs pyarrow (``pip install
+    "distnb[arrow]"``). ``dnb.open(path, column)`` reads less.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or the folder, which all engines see.
+    columns : sequence of str, optional
+        Which columns; by default all, which have to be numbers then.
+    dist, grid, session : optional
+        As in :func:`distnb.array`; by default columns are cut where batches end.
+
+    Returns
+    -------
+    dict
+        Name -> array of one axis, in the order of ``columns``. Elements that are missing are NaN; a
+        column of integers with such is float64.
+
+    Raises
+    ------
+    TypeError
+        For columns of text and the like; they are named.
+    ValueError
+        For a column that is not in all files, and for a file that is none of Arrow's.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> from pyarrow import feather, table
+    >>> feather.write_feather(table({"x": [1, 2, 3]}), "t.feather")
+    >>> with dnb.inprocess(2):
+    ...     {name: c.to_numpy() for name, c in dnb.read_feather("t.feather").items()}
+    {'x': array([1, 2, 3])}
+    """
+    table = arrow.table(local_path(path))
+    wanted = table.names if columns is None else list(dict.fromkeys(columns))
+    table.check(wanted)
+    return _columns(table, wanted, dist, grid, session)
+
+
+def _columns(
+    table: Table, wanted: Sequence[str], dist: Dist, grid: Grid, session: Session | None
+) -> dict[str, Any]:
+    """Return columns, each as it is read."""
     return {
         name: read_view(*table.column(name), dist=dist, grid=grid, session=session)
         for name in wanted

@@ -11,7 +11,7 @@ from distnb.engines.files.owned import own
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
 from distnb.formats.boxes import moved, pieces
-from distnb.formats.parquet import write_part
+from distnb.formats.libraries.parquet import write_part
 from distnb.formats.stored import Box, Stored, bytes_of, check_same, sub
 from distnb.formats.table import FORMATS, writer_of
 from distnb.measure.events import TRANSFER, Clock

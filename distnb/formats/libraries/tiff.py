@@ -1,4 +1,7 @@
-"""TIFF: pictures and stacks of them, by tifffile; what lies together in the file by its offset."""
+"""TIFF: pictures and stacks of them, by tifffile; what lies together in the file by its offset.
+
+So are they written: each engine's part at its offset.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ import numpy as np
 from distnb.common.addresses import opened
 from distnb.common.errors import explain
 from distnb.formats.npy import check_dtype
+from distnb.formats.plain import PlainWriter
 from distnb.formats.plain import reader as plain_reader
-from distnb.formats.stored import Box, Reader, Stored, check_same, module, stamp_of
+from distnb.formats.stored import Box, Place, Reader, Stored, Writer, check_same, module, stamp_of
+from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["describe", "reader"]
+__all__ = ["create", "describe", "place", "reader", "writer"]
 
 
 def _load() -> Any:
@@ -89,3 +94,37 @@ def reader(stored: Stored) -> Reader:
     if stored.details[1] is None:
         return _Pictures(stored)
     return plain_reader(stored._replace(details=(stored.details[1],)))
+
+
+def place(path: str, name: str | None, overwrite: bool) -> Place:
+    """Return where a picture is to be: in place of what is there, as of tifffile's function."""
+    if name is not None:
+        told = explain("save()", f"name={name!r}", "none for .tif", "leave it out")
+        raise TypeError(told)
+    return Place(path, None, path)
+
+
+def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
+    """Make a file of pictures that are to be filled; its elements have a place in the file."""
+    tifffile, _ = module(_load, "TIFF", "tifffile or zarr", "tiff")
+    colours = len(shape) > 2 and shape[-1] in (3, 4) and dtype.str[1:] in ("u1", "u2")
+    kind = {"photometric": "rgb" if colours else "minisblack"} if len(shape) > 1 else {}
+    if not all(shape) or not shape or dtype.kind == "b":
+        do = "use .astype('u1'), or another format"
+        raise ValueError(explain("TIFF", f"shape {shape}, dtype {dtype}", "elements, no bools", do))
+    try:
+        made = tifffile.imwrite(path, shape=shape, dtype=dtype, returnoffset=True, **kind | options)
+    except ValueError as error:  # of compression, which needs the elements
+        do = "leave out what compresses or cuts, or use tifffile.imwrite"
+        raise ValueError(explain("TIFF", f"{error} ({options})", "other options", do)) from None
+    with tifffile.TiffFile(path) as file:
+        there, order = tuple(map(int, file.series[0].shape)), file.byteorder
+    if made is None or there != shape:
+        do = "leave out what cuts or reorders, or use tifffile.imwrite"
+        raise ValueError(explain("TIFF", f"options {options}", "others", do))
+    return Stored("tiff", path, (), shape, dtype.newbyteorder(order).str, (), (0, int(made[0])))
+
+
+def writer(stored: Stored) -> Writer:
+    """Open a picture to write it."""
+    return PlainWriter(stored._replace(details=(stored.details[1],)))

@@ -1,59 +1,65 @@
-"""Parquet: columns of numbers in groups of rows, by pyarrow; a table is a file or a folder."""
+"""Tables: columns of numbers in groups of rows, of a file or of all files of a folder."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import unquote
 
 import numpy as np
 
-from distnb.common.addresses import opened
 from distnb.common.errors import explain
-from distnb.formats.stored import Box, Stored, check_same, module, stamp_of
+from distnb.formats.stored import Box, Stored, check_same, stamp_of
 from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 
-__all__ = [
-    "COMPARISONS",
-    "Column",
-    "Filter",
-    "Table",
-    "check_folder",
-    "describe",
-    "write_part",
-]
+__all__ = ["COMPARISONS", "Column", "Filter", "Sheet", "Table", "check_folder", "good"]
 
 
-def _load() -> Any:
-    import pyarrow.parquet
+class Sheet(Protocol):
+    """An open file of a table, of which columns of groups of rows are read.
 
-    return pyarrow.parquet
+    ``path``: where it is. ``schema``: what Arrow says of its columns; ``rows``: of each group.
+    """
+
+    path: str
+    schema: Any
+    rows: tuple[int, ...]
+
+    def missing(self, name: str) -> bool:
+        """Tell whether some elements of a column may be missing."""
+
+    def ends(self, group: int, name: str) -> tuple[Any, Any] | None:
+        """Return the least and the greatest element of a column in a group, if they are told."""
+
+    def read(self, group: int, name: str) -> Any:
+        """Return a column of a group, as Arrow's."""
+
+    def close(self) -> None:
+        """Close the file."""
 
 
-def _parquet() -> Any:
-    return module(_load, "Parquet", "pyarrow", "parquet")
-
-
-def _opened(path: str) -> Any:
+@contextmanager
+def good(file: str, expected: str) -> Iterator[None]:
+    """Raise ValueError that names a file for what a library makes of one that is no good."""
     try:
-        return _parquet().ParquetFile(opened(path))
-    except (OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise ValueError(
-            explain(f"file {path}", error, "a good Parquet file", "check it")
-        ) from None
+        yield
+    except (FileNotFoundError, ImportError):
+        raise
+    except Exception as error:  # Arrow has many
+        raise ValueError(explain(f"file {file}", error, expected, "check it")) from None
 
 
-def _files(path: str) -> list[str]:
+def _files(path: str, suffixes: tuple[str, ...]) -> list[str]:
     """Return the files of a table, in order; as for others, hidden ones are none of its."""
     if not Path(path).is_dir():
         return [path]
-    found = [p.relative_to(path) for p in Path(path).glob("**/*.parquet")]
+    every = [p for p in Path(path).glob("**/*") if p.suffix in suffixes]
+    found = [p.relative_to(path) for p in every]
     return sorted(str(path / p) for p in found if not any(part[0] in "._" for part in p.parts))
 
 
@@ -97,13 +103,11 @@ COMPARISONS: dict[str, Callable[[Any, Any, Any], bool]] = {
 }
 
 
-def _ends(group: Any, name: str, named: dict[str, str]) -> tuple[Any, Any] | None:
+def _ends(sheet: Sheet, group: int, name: str, named: dict[str, str]) -> tuple[Any, Any] | None:
     """Return the least and the greatest element of a column in a group, if they are told."""
     if name in named:
         return None if named[name] == _NONE else (float(named[name]), float(named[name]))
-    leaves = [group.column(i) for i in range(group.num_columns)]
-    told = next((leaf.statistics for leaf in leaves if leaf.path_in_schema == name), None)
-    return (told.min, told.max) if told is not None and told.has_min_max else None
+    return sheet.ends(group, name)
 
 
 def _may(ends: tuple[Any, Any] | None, comparison: str, value: Any) -> bool:
@@ -116,48 +120,50 @@ def _may(ends: tuple[Any, Any] | None, comparison: str, value: Any) -> bool:
 
 
 class _File(NamedTuple):
-    """What a file tells of itself: dtypes of columns (None: no numbers), rows of its groups."""
+    """What a file tells of itself.
+
+    Dtypes of columns (None: no numbers), rows of its groups, and names that several columns have.
+    """
 
     path: str
     kinds: dict[str, str | None]
     rows: tuple[int, ...]
+    several: frozenset[str]
 
 
-def _look(path: str, root: str) -> _File:
+def _look(sheet: Sheet, root: str) -> _File:
     """Return what a file tells; integers of which some may be missing are floats."""
-    named = _in_names(root, path) if path != root else {}
-    with _opened(path) as file:
-        kinds = {field.name: dtype_of(str(field.type)) for field in file.schema_arrow}
-        for name, kind in kinds.items():
-            if kind is not None and np.dtype(kind).kind not in "fc" and _missing(file, name):
-                kinds[name] = "<f8"
-        known = file.metadata
-        rows = tuple([int(known.row_group(k).num_rows) for k in range(known.num_row_groups)])
-    return _File(path, kinds | {name: _kind_of(value) for name, value in named.items()}, rows)
-
-
-def _missing(file: Any, name: str) -> bool:
-    """Tell whether some elements of a column may be missing."""
-    known = file.metadata
-    for k in range(known.num_row_groups):
-        group = known.row_group(k)
-        leaves = [group.column(i) for i in range(group.num_columns)]
-        told = next((leaf.statistics for leaf in leaves if leaf.path_in_schema == name), None)
-        if group.num_rows and (told is None or not told.has_null_count or told.null_count):
-            return True
-    return False
+    named = _in_names(root, sheet.path) if sheet.path != root else {}
+    names = [field.name for field in sheet.schema]
+    kinds = {field.name: dtype_of(str(field.type)) for field in sheet.schema}
+    for name, kind in kinds.items():
+        if kind is not None and np.dtype(kind).kind not in "fc" and sheet.missing(name):
+            kinds[name] = "<f8"
+    told = {name: _kind_of(value) for name, value in named.items()}
+    several = frozenset([name for name in kinds if names.count(name) > 1])
+    return _File(sheet.path, kinds | told, sheet.rows, several)
 
 
 class Table:
-    """What is known of the columns of a file, or of all files of a folder."""
+    """What is known of the columns of a file, or of all files of a folder.
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._files = [_look(file, path) for file in _files(path)]
+    ``open_sheet`` opens a file of the ``format``, whose names in a folder end in ``suffixes``.
+    """
+
+    def __init__(
+        self, path: str, format: str, suffixes: tuple[str, ...], open_sheet: Callable[[str], Sheet]
+    ) -> None:
+        self.path, self._format, self._open = path, format, open_sheet
+        self._files = [self._look(file) for file in _files(path, suffixes)]
         if not self._files:
-            told = explain(f"folder {path}", "no *.parquet", "some", "check the path")
+            ends = " or ".join(f"*{suffix}" for suffix in suffixes)
+            told = explain(f"folder {path}", f"no {ends}", "some", "check the path")
             raise FileNotFoundError(told)
         self.names = list(dict.fromkeys(name for file in self._files for name in file.kinds))
+
+    def _look(self, file: str) -> _File:
+        with contextlib.closing(self._open(file)) as sheet:
+            return _look(sheet, self.path)
 
     def _without(self, name: str) -> str | None:
         """Return the first file that does not have a column, if there is one."""
@@ -176,6 +182,9 @@ class Table:
             if absent is not None:
                 told = explain(f"file {absent}", f"no {name!r}", "one", f"use columns={good}")
                 raise ValueError(told)
+            if any(name in file.several for file in self._files):
+                got, do = f"several columns {name!r}", "name them apart, or use other columns="
+                raise ValueError(explain(f"file {self.path}", got, "one", do))
             if name not in self.names:
                 got, expected = f"column {name!r}", f"one of {self.names}"
                 raise KeyError(explain(f"file {self.path}", got, expected, "check it"))
@@ -187,11 +196,11 @@ class Table:
     def matching(self, filters: Sequence[Sequence[Filter]]) -> Groups:
         """Return the groups of rows of which some may match all of one of several filters."""
         names, found = {name for several in filters for name, _, _ in several}, []
-        for path, _, rows in self._files:
+        for path, _, rows, _ in self._files:
             named = _in_names(self.path, path) if path != self.path else {}
-            with _opened(path) as file:
+            with contextlib.closing(self._open(path)) as sheet:
                 for k in range(len(rows)):
-                    ends = {name: _ends(file.metadata.row_group(k), name, named) for name in names}
+                    ends = {name: _ends(sheet, k, name, named) for name in names}
                     if any(all(_may(ends[n], op, v) for n, op, v in each) for each in filters):
                         found.append((path, k))
         return frozenset(found)
@@ -210,29 +219,28 @@ class Table:
         details = (name, tuple(rows))
         kind = self._dtype(name)
         assert kind is not None
-        return Stored("parquet", self.path, stamp, shape, kind, chunks, details), View.whole(shape)
+        found = Stored(self._format, self.path, stamp, shape, kind, chunks, details)
+        return found, View.whole(shape)
 
-
-def describe(path: str, name: str | None) -> tuple[Stored, View]:
-    """Return what is in a column; without a name, in the only one."""
-    table = Table(path)
-    if name is None and len(table.names) == 1:
-        (name,) = table.names
-    if name is None:
-        told = explain(f"file {path}", "name None", f"one of {table.names}", "give name=")
-        raise KeyError(told)
-    table.check([name])
-    return table.column(name)
+    def describe(self, name: str | None) -> tuple[Stored, View]:
+        """Return what is in a column; without a name, in the only one."""
+        if name is None and len(self.names) == 1:
+            (name,) = self.names
+        if name is None:
+            told = explain(f"file {self.path}", "name None", f"one of {self.names}", "give name=")
+            raise KeyError(told)
+        self.check([name])
+        return self.column(name)
 
 
 class Column:
-    """Reads boxes of a column, group by group."""
+    """Reads boxes of a column, group by group, of files that ``open_sheet`` opens."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: Stored, open_sheet: Callable[[str], Sheet]) -> None:
         check_same(stored.path, stored.stamp)
         self._path, (self._name, self._groups) = stored.path, stored.details
         self._dtype = np.dtype(stored.dtype)
-        self._open: dict[str, Any] = {}
+        self._opener, self._open = open_sheet, dict[str, Sheet]()
         self._last: tuple[int, np.ndarray] = (-1, np.empty(0))
 
     def close(self) -> None:
@@ -263,17 +271,12 @@ class Column:
                 value = named[self._name]
                 return np.full(n, float("nan") if value == _NONE else value).astype(self._dtype)
             if path not in self._open:
-                self._open[path] = _opened(path)
-            try:
-                table = self._open[path].read_row_group(k, columns=[self._name], use_threads=False)
-                column = table.column(0)
+                self._open[path] = self._opener(path)
+            with good(f"{path}, row group {k}", "good data"):
+                column = self._open[path].read(k, self._name)
                 if column.null_count and str(column.type) == "bool":
                     column = column.cast("int8")
                 found = column.to_numpy()
-            except (OSError, ValueError) as error:
-                raise ValueError(
-                    explain(f"file {path}, row group {k}", error, "good data", "check it")
-                ) from None
             self._last = (number, found)
         return self._last[1]
 
@@ -283,16 +286,3 @@ def check_folder(path: str) -> None:
     if Path(path).is_dir() and not all(name.endswith(".parquet") for name in os.listdir(path)):
         got, expected = "other files in it", "none, or those of a table"
         raise FileExistsError(explain(f"folder {path}", got, expected, "name a new one"))
-
-
-def write_part(path: str, names: list[str], columns: list[np.ndarray], options: Any) -> None:
-    """Write a file of columns, and bring it to the disk."""
-    pq = _parquet()
-    from pyarrow import table
-
-    pq.write_table(table(dict(zip(names, columns, strict=True))), path, **options)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
