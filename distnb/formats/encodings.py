@@ -92,8 +92,20 @@ def market(
     shape: tuple[int, int],
     field: str | None,
     precision: int | None,
+    suffix: str = "",
 ) -> Iterator[bytes]:
     """Yield triplets as Matrix Market's lines, as SciPy writes them."""
+    yield from packed(_market(data, rows, columns, shape, field, precision), suffix)
+
+
+def _market(
+    data: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    shape: tuple[int, int],
+    field: str | None,
+    precision: int | None,
+) -> Iterator[bytes]:
     for low in range(0, len(data), _TRIPLETS):
         at = slice(low, low + _TRIPLETS)
         some = (data[at], (rows[at], columns[at]))

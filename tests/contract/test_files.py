@@ -241,6 +241,8 @@ def test_names_of_other_formats_are_refused(here, session):
         ("x.parquet", "to_parquet"),
         ("x.feather", "to_parquet"),
         ("x.mtx", "mmwrite"),
+        ("x.mat", "savemat"),
+        ("x.wav", "wavfile"),
     ):
         with pytest.raises(ValueError, match=rf"save\(\): got file '{name}'.*{use}"):
             dnb.save(name, x)
@@ -249,7 +251,12 @@ def test_names_of_other_formats_are_refused(here, session):
         with pytest.raises(TypeError, match="sparse array, expected a dense one; use .*save_npz"):
             dnb.save("x.npy", sparse)
     assert not os.listdir(".")
-    for name, use in (("x.csv", "read_csv"), ("x.csv.gz", "read_csv"), ("x.mtx", "mmread")):
+    for name, use in (
+        ("x.csv", "read_csv"),
+        ("x.csv.gz", "read_csv"),
+        ("x.mtx", "mmread"),
+        ("x.mat", "loadmat"),
+    ):
         write_text(name, "1,2\n")
         with pytest.raises(ValueError, match=f"{name}: got .*use .*{use}"):
             dnb.open(name)
@@ -647,3 +654,27 @@ def test_engines_that_do_not_see_the_file_say_so(here, session, monkeypatch):
     monkeypatch.setattr(writing, "_begin", lambda *path: "elsewhere/x.part")
     with pytest.raises(FileNotFoundError, match="the notebook sees; use a folder that all hosts"):
         dnb.arange(50.0, dist="block").tofile("raw")
+
+
+def test_raw_elements_begin_within_the_file(here, session):
+    np.arange(3.0).tofile("x.bin")
+    for offset in (0, 16, 24, 31):
+        same(dnb.fromfile("x.bin", offset=offset), np.fromfile("x.bin", offset=offset))
+    for offset, kind in ((32, ValueError), (10_000, ValueError), (-1, OSError)):
+        with pytest.raises(kind, match=rf"x.bin: got offset {offset}, expected .* 0 to 24"):
+            dnb.fromfile("x.bin", offset=offset)
+
+
+def test_archives_have_text_of_numpys_beside_arrays(here, session):
+    x = dnb.arange(30, dist="block")
+    text = np.array(["a", "bc"])
+    np.savez("x.npz", x=x, text=text, kind=b"csr", n=3)
+    np.savez_compressed("y.npz", x=x, text=text, kind=b"csr", n=3)
+    for name in ("x.npz", "y.npz"):
+        with np.load(name) as found:
+            same(found["x"], np.arange(30))
+            assert found["text"].tolist() == ["a", "bc"]
+            assert (found["kind"].item(), found["n"].item()) == (b"csr", 3)
+    with pytest.raises(TypeError, match="object"):
+        np.savez("z.npz", x=x, y=np.array([None]))
+    assert sorted(os.listdir(".")) == ["x.npz", "y.npz"]

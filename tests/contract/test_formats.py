@@ -80,6 +80,19 @@ def test_zarr_both_ways(here, shape):
                 same(opened[::-2, 1:], x[::-2, 1:])
 
 
+def test_what_zarr_3_0_raises_where_an_array_is(here, session, monkeypatch):
+    zarr = pytest.importorskip("zarr")
+
+    class OldError(ValueError):
+        def __init__(self, *args):
+            super().__init__("An array exists in store {!r} at path {!r}.".format(*args))
+
+    monkeypatch.setattr(zarr.errors, "ContainsArrayError", OldError)
+    dnb.save("x.zarr", dnb.arange(9))
+    with pytest.raises(OldError, match=r"x.zarr: got an array, expected nothing of this name"):
+        dnb.save("x.zarr", dnb.arange(9))
+
+
 def test_zarr_shards_and_zip_files(here, session):
     zarr = pytest.importorskip("zarr")
     x = numbers((40, 6))

@@ -178,6 +178,18 @@ def test_options_of_mmwrite(session, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["ours.mtx", "theirs.mtx"]
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
+def test_texts_are_compressed_as_their_names_say(session, tmp_path, suffix):
+    pytest.importorskip("zstandard")
+    for a in (matrix((60, 40)), matrix((3, 0)), halves("symmetric", 20)):
+        sparse.mmwrite(tmp_path / f"a.mtx{suffix}", sparse.csr_array(a), comment="of x")
+        same(sparse.csr_array(sparse.mmread(tmp_path / f"a.mtx{suffix}")), a.tocsr())
+        if suffix != ".zst":
+            there = scipy.io.mmread(tmp_path / f"a.mtx{suffix}")
+            np.testing.assert_array_equal(there.toarray(), a.toarray())
+    assert os.listdir(tmp_path) == [f"a.mtx{suffix}"]
+
+
 @pytest.mark.cases(6)
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("fmt", ["csr", "csc", "coo"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +14,15 @@ from distnb.client.files.writing import append, replacing
 from distnb.client.handle.array import Array
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
-from distnb.formats.encodings import market_text
+from distnb.formats.encodings import market_text, packed
 from distnb.formats.lines import first_lines
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import market_info
 
 __all__ = ["Head", "head_of", "name_of", "read_triplets", "write_triplets"]
 
+#: Ends of names of compressed files that are read, too.
+_PACKED = (".gz", ".bz2", ".zst")
 #: Lines in which the head of a file ends, most often.
 _HEAD = 1000
 
@@ -86,10 +89,14 @@ def write_triplets(
     symmetry: str,
     options: dict[str, Any],
 ) -> None:
-    """Write elements, rows and columns, which lie alike; ``options``: comment, field, precision."""
+    """Write elements, rows and columns, which lie alike; ``options``: comment, field, precision.
+
+    Compressed, if the name says so: the head, and each part, as a member of its own.
+    """
     data, rows, columns = triplets
-    head = _head(data.dtype, shape, len(data), symmetry, options)
-    args = (shape, options.get("field"), options.get("precision"))
+    suffix = os.path.splitext(path)[1]
+    head = b"".join(packed([_head(data.dtype, shape, len(data), symmetry, options)], suffix))
+    args = (shape, options.get("field"), options.get("precision"), suffix)
     with replacing(path, data.session) as name:
         once(data.session, put, name, 0, head)
         append(data, name, len(head), "market", args, (rows, columns))
@@ -105,9 +112,11 @@ def _head(
 
 
 def name_of(path: str) -> str:
-    """Return the name that SciPy gives a file.
+    """Return the name that SciPy gives a file; but those of compressed ones stay.
 
-    >>> name_of("a"), name_of("a.mtx")
-    ('a.mtx', 'a.mtx')
+    >>> name_of("a"), name_of("a.mtx"), name_of("a.mtx.gz")
+    ('a.mtx', 'a.mtx', 'a.mtx.gz')
     """
-    return path if path.endswith(".mtx") else f"{path}.mtx"
+    bare, suffix = os.path.splitext(path)
+    named = bare if suffix in _PACKED else path
+    return path if named.endswith(".mtx") else f"{path}.mtx"

@@ -14,7 +14,7 @@ from distnb.client.files.opening import open_
 from distnb.client.files.reading import once, read_view
 from distnb.client.files.writing import is_stream, replacing, write
 from distnb.client.handle.arguments import Dist, Grid
-from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.array import Array, numeric, storable
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.session.current import need
@@ -144,6 +144,10 @@ def fromfile(
     kind = np.dtype(dtype)
     numeric(kind)
     stamp = stamp_of(path)
+    if offset < 0 or offset >= stamp[0] + kind.itemsize:  # as NumPy, which counts whole elements
+        got, expected = f"offset {offset}", f"one from 0 to {stamp[0]}, where it ends"
+        told = explain(f"file {path}", got, expected, "check it")
+        raise (OSError if offset < 0 else ValueError)(told)
     there = max(0, stamp[0] - offset) // kind.itemsize
     shape = (there if count < 0 else min(count, there),)
     stored = Stored("raw", path, stamp, shape, kind.str, (), (offset,))
@@ -481,6 +485,15 @@ def _save_archive(file: File, named: dict[str, Any], packed: bool) -> None:
         return
     first = next((x for x in named.values() if isinstance(x, Array)), None)
     session = need(None) if first is None else first.session
-    found = {name: asarray(x, session=session) for name, x in named.items()}
+    found = {name: _in_archive(x, session) for name, x in named.items()}
     with replacing(path, session) as name:
         write_members(name, found, packed, session)
+
+
+def _in_archive(x: Any, session: Session) -> Array | np.ndarray:
+    """Return what goes into an archive: an array, or one of NumPy's that arrays cannot be."""
+    if isinstance(x, str | bytes | np.ndarray | np.generic):
+        plain = np.asarray(x)
+        if not storable(plain.dtype) and not plain.dtype.hasobject:
+            return plain
+    return asarray(x, session=session)

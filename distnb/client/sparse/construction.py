@@ -915,8 +915,9 @@ def mmwrite(
 ) -> None:
     """Write a sparse array as a Matrix Market file, as ``scipy.io.mmwrite``.
 
-    Each engine writes the lines of its own elements; the file appears whole, or not at all. To an
-    open file the notebook writes.
+    Each engine writes the lines of its own elements; the file appears whole, or not at all. It is
+    compressed if its name ends in ``.mtx.gz``, ``.mtx.bz2`` or ``.mtx.zst``. To an open file the
+    notebook writes.
 
     Parameters
     ----------

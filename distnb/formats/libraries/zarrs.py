@@ -179,7 +179,7 @@ def place(path: str, name: str | None, overwrite: bool) -> Place:
         do = "use another name=" + ", or overwrite=True" * (not parts)
         kind = errors.ContainsArrayError if array else errors.ContainsGroupError
         told = explain(f"folder {at}", got, "nothing of this name", do)
-        raise kind(told)
+        raise kind.__new__(kind, told)  # whose __init__ has words of its own up to Zarr 3.0
     return Place(at, None, path, options=version if at != path else {})
 
 
