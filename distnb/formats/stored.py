@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -22,6 +23,7 @@ __all__ = [
     "Writer",
     "bytes_of",
     "check_same",
+    "good",
     "module",
     "stamp_of",
     "sub",
@@ -135,6 +137,24 @@ def check_same(path: str, stamp: Ints) -> None:
                 "use a folder that all hosts share, and open the file again if it was written",
             )
         )
+
+
+@contextmanager
+def good(path: str, expected: str, place: str = "") -> Iterator[None]:
+    """Raise ValueError that names a file for what a library raises of one that is no good.
+
+    Libraries have many errors, one for each way to be none. Those that name the file stay.
+    """
+    try:
+        yield
+    except (FileNotFoundError, ImportError):
+        raise
+    except Exception as error:
+        if error.args and str(error.args[0]).startswith(f"file {path}"):
+            raise
+        got = str(error) or type(error).__name__
+        told = explain(f"file {path}{place}", got, expected, "check it")
+        raise ValueError(told) from None
 
 
 def module(load: Callable[[], Any], what: str, name: str, extra: str) -> Any:

@@ -122,7 +122,8 @@ OTHERS = (
 )
 
 
-#: First bytes -> format.
+#: Bytes that are looked at, and first ones -> format.
+_BEGIN = 2056
 _MAGIC = {
     b"\x93NUMPY": "npy",
     b"PK\3\4": "npz",
@@ -158,16 +159,25 @@ def format_of(path: str) -> str:
     suffix = Path(path.partition("?")[0] if is_address(path) else path).suffix.lower()
     named = next((row.name for row in FORMATS.values() if suffix in row.suffixes), "")
     if is_address(path):
-        return named or ("zarr" if zarrs.is_zarr(path) else _by_magic(read_range(path, 0, 8), ""))
+        return named or (
+            "zarr" if zarrs.is_zarr(path) else _by_magic(read_range(path, 0, _BEGIN), "")
+        )
     if Path(path).is_dir():
         return "zarr" if zarrs.is_zarr(path) else named or "parquet"
     if named == "zarr":  # a zip file
         return named
     with open(path, "rb") as file:
-        found = _by_magic(file.read(8), named)
+        found = _by_magic(file.read(_BEGIN), named)
     return "zarr" if found == "npz" and zarrs.in_zip(path) else found
 
 
 def _by_magic(begin: bytes, named: str) -> str:
-    """Return the format of a file that begins so."""
-    return next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), named)
+    """Return the format of a file that begins so; HDF5 may begin behind what is another's."""
+    places = {"hdf5": (0, 512, 1024, 2048)}
+    found = (
+        name
+        for magic, name in _MAGIC.items()
+        for place in places.get(name, (0,))
+        if begin.startswith(magic, place)
+    )
+    return next(found, named)

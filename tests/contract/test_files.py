@@ -678,3 +678,21 @@ def test_archives_have_text_of_numpys_beside_arrays(here, session):
     with pytest.raises(TypeError, match="object"):
         np.savez("z.npz", x=x, y=np.array([None]))
     assert sorted(os.listdir(".")) == ["x.npz", "y.npz"]
+
+
+def test_text_of_which_no_array_can_be_is_named(here, session):
+    rows = ["a,b,c", *[f"{i},{i}.5,x" for i in range(40)]]
+    write_text("t.csv", "\n".join(rows) + "\n")
+    for options in ({"names": True}, {"dtype": None}, {"dtype": None, "names": True}):
+        with pytest.raises(TypeError, match=r"^file .*t.csv: got (columns|text) .*read_csv"):
+            dnb.genfromtxt("t.csv", delimiter=",", **options)
+    with pytest.raises(TypeError, match=r"^file .*t.csv: got columns .*read_csv"):
+        dnb.loadtxt("t.csv", [("a", int), ("b", float), ("c", "U1")], delimiter=",", skiprows=1)
+
+
+def test_lines_that_end_in_carriage_returns_alone(here, session):
+    rows = numbers((30, 3))
+    with open("t.txt", "w", newline="") as file:
+        file.write("".join(f"{a} {b} {c}\r" for a, b, c in rows.tolist()))
+    for read in ("loadtxt", "genfromtxt"):
+        same(getattr(dnb, read)("t.txt"), getattr(np, read)("t.txt"))

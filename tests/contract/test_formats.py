@@ -80,6 +80,16 @@ def test_zarr_both_ways(here, shape):
                 same(opened[::-2, 1:], x[::-2, 1:])
 
 
+def test_hdf5_behind_what_is_anothers(here, session):
+    h5py = pytest.importorskip("h5py")
+    x = fractions((10, 6))
+    with h5py.File("x.mat", "w", userblock_size=512) as file:  # as MATLAB writes it
+        file["x"] = x
+        file.create_dataset("c", data=x, chunks=(3, 3))
+    for name in "xc":
+        same(dnb.open("x.mat", name).read(dist="block"), x)
+
+
 def test_what_zarr_3_0_raises_where_an_array_is(here, session, monkeypatch):
     zarr = pytest.importorskip("zarr")
 
@@ -541,3 +551,51 @@ def test_damaged_chunks_are_named(here, session):
         with pytest.raises((ValueError, OSError), match=name):
             dnb.open(name).read(dist="block")
         same(dnb.open(name)[:16], x[:16])
+
+
+def test_a_page_of_tiff_that_follows_itself(here, session):
+    tifffile = pytest.importorskip("tifffile")
+    pytest.importorskip("zarr")
+    for options in ({}, {"bigtiff": True}):
+        tifffile.imwrite("x.tif", numbers((9, 7), "u2"), metadata=None, **options)
+        with tifffile.TiffFile("x.tif") as file:
+            first, after = file.pages[0].offset, file.pages.next_page_offset
+            form, kind = file.tiff.offsetformat, file.tiff.is_bigtiff
+        assert bool(options) == kind
+        same(dnb.open("x.tif").read(), numbers((9, 7), "u2"))
+        with open("x.tif", "r+b") as file:
+            file.seek(after)
+            file.write(struct.pack(form, first))
+        with pytest.raises(ValueError, match=r"x.tif: got a page at byte \d+ that follows itself"):
+            dnb.open("x.tif")
+
+
+def test_hdf5_that_is_open_already(here, session):
+    h5py = pytest.importorskip("h5py")
+    x = fractions((10, 6))
+    with h5py.File("x.h5", "w") as file:
+        file.create_dataset("x", data=x, chunks=(3, 6))
+    for options in ({}, {"locking": False}):
+        with h5py.File("x.h5", **options) as file:
+            same(dnb.open("x.h5").read(dist="block"), x)
+            same(file["x"][...], x)
+
+
+def test_whatever_a_library_raises_of_a_damaged_file_names_it(here, session, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    from distnb.formats.libraries import parquet
+
+    with h5py.File("x.h5", "w") as file:
+        file["x"] = fractions((10, 6))
+    with open("x.h5", "r+b") as file:
+        data = file.read()
+        file.seek(data.index(b"HEAP"))
+        file.write(b"PEAH")
+    with pytest.raises(ValueError, match=r"^file .*x.h5: got .*local heap.*check it"):
+        dnb.open("x.h5", "x")
+    pq.write_table(pa.table({"x": pa.array([1, None, 3] * 20, "int64")}), "x.parquet")
+    with monkeypatch.context() as patch:  # as statistics that were damaged
+        patch.setattr(parquet._Sheet, "missing", lambda *_: False)
+        with pytest.raises(ValueError, match=r"x.parquet, row group 0: got elements .* missing"):
+            dnb.open("x.parquet", "x").read(dist="block")

@@ -42,6 +42,12 @@ TARGETS = {
     )
 }
 
+#: Files of other libraries, whose threads take memory: each is run by its name.
+LIBRARIES = {
+    make.__name__: make
+    for make in (files.arrow, files.tiff, files.pictures, files.zarr, files.hdf5, files.parquet)
+}
+
 
 def _memory(which):
     """Return bytes of address space (0), or of memory (1), of this process, without garbage."""
@@ -53,7 +59,7 @@ def _memory(which):
 def fuzz(name, count, seed, first=0):
     """Run a target; return how often it came out how."""
     found = Counter()
-    with TARGETS[name]() as one:
+    with (TARGETS | LIBRARIES)[name]() as one:
         for k in range(first, first + count):
             if k % _SOME == 0 or k == first:
                 faulthandler.dump_traceback_later(_PATIENCE, exit=True)

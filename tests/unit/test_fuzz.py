@@ -18,10 +18,10 @@ pytestmark = [
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def fuzzed(count):
-    """Run all targets in a process of their own, which has little memory."""
+def fuzzed(count, name="all"):
+    """Run all targets, or one, in a process of their own, which has little memory."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "tests.fuzz", str(count)]
+    command = [sys.executable, "-m", "tests.fuzz", str(count), name]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -38,6 +38,17 @@ def test_damaged_bytes():
     done = fuzzed(150)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == len(TARGETS)
+
+
+@pytest.mark.parametrize("name", ["arrow", "tiff", "pictures", "zarr"])  # others end the process
+def test_damaged_files_of_other_libraries(name):
+    for needed in {"arrow": ["pyarrow"], "tiff": ["tifffile", "zarr"], "zarr": ["zarr"]}.get(
+        name, []
+    ):
+        pytest.importorskip(needed)
+    done = fuzzed(150, name)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{name}: 150 inputs")
 
 
 @pytest.mark.tier("test-all")

@@ -490,7 +490,7 @@ def _save_archive(file: File, named: dict[str, Any], packed: bool) -> None:
         write_members(name, found, packed, session)
 
 
-def _in_archive(x: Any, session: Session) -> Array | np.ndarray:
+def _in_archive(x: ArrayLike, session: Session) -> Array | np.ndarray:
     """Return what goes into an archive: an array, or one of NumPy's that arrays cannot be."""
     if isinstance(x, str | bytes | np.ndarray | np.generic):
         plain = np.asarray(x)

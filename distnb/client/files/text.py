@@ -23,6 +23,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
+from distnb.common.errors import explain
 from distnb.formats.encodings import packed
 from distnb.formats.lines import Given, first_lines
 from distnb.formats.stored import stamp_of
@@ -93,6 +94,8 @@ def _by_engines(
 
         options["encoding"] = locale.getpreferredencoding(False)
     start, lines = first_lines(path, _HEAD, skip)
+    if any(b"\r" in line.rstrip(b"\r\n") for line in lines[:1]):
+        return None  # these are ends of lines, too, for NumPy
     row = _first_row(getattr(np, name), lines, kind, options)
     if row is None:
         return None
@@ -217,8 +220,18 @@ def loadtxt(
         return _laid(_shaped(found, ndmin, unpack), dist, grid)
     rows = {"skiprows": skiprows, "usecols": usecols, "unpack": unpack, "ndmin": ndmin}
     numpys: Any = np.loadtxt
-    whole = numpys(fname, dtype, **text, **others, **rows)
+    whole = _plain(fname, numpys(fname, dtype, **text, **others, **rows))
     return asarray(whole, dist=dist, grid=grid, session=session)
+
+
+def _plain(file: File, found: object) -> Any:
+    """Return what NumPy has read; raise TypeError for columns of several dtypes, or of text."""
+    if isinstance(found, np.ndarray) and not storable(found.dtype):
+        named, kind = path_of(file), found.dtype
+        got = f"text ({kind})" if kind.names is None else f"columns {kind.names} of several dtypes"
+        do = "give dtype= and usecols=, or use distnb.read_csv"
+        raise TypeError(explain(f"file {named or '(open)'}", got, "numbers of one dtype", do))
+    return found
 
 
 def _several(comments: str | Sequence[str] | None) -> Any:
@@ -305,7 +318,9 @@ def genfromtxt(
         for name in ("comments", "delimiter"):
             del given[name]
         numpys: Any = np.genfromtxt
-        whole = numpys(fname, dtype, comments, delimiter, skip_header, *args, **given)
+        whole = _plain(
+            fname, numpys(fname, dtype, comments, delimiter, skip_header, *args, **given)
+        )
         return asarray(whole, dist=dist, grid=grid, session=session)
     return _laid(_shaped(found, ndmin, unpack), dist, grid)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from distnb.common.addresses import opened
-from distnb.formats.libraries.columns import Column, Table, good
-from distnb.formats.stored import Stored, module
+from distnb.formats.libraries.columns import Column, Table
+from distnb.formats.stored import Stored, good, module
 from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import unquote
@@ -13,11 +12,11 @@ from urllib.parse import unquote
 import numpy as np
 
 from distnb.common.errors import explain
-from distnb.formats.stored import Box, Stored, check_same, stamp_of
+from distnb.formats.stored import Box, Stored, check_same, good, stamp_of
 from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 
-__all__ = ["COMPARISONS", "Column", "Filter", "Sheet", "Table", "check_folder", "good"]
+__all__ = ["COMPARISONS", "Column", "Filter", "Sheet", "Table", "check_folder"]
 
 
 class Sheet(Protocol):
@@ -41,17 +40,6 @@ class Sheet(Protocol):
 
     def close(self) -> None:
         """Close the file."""
-
-
-@contextmanager
-def good(file: str, expected: str) -> Iterator[None]:
-    """Raise ValueError that names a file for what a library makes of one that is no good."""
-    try:
-        yield
-    except (FileNotFoundError, ImportError):
-        raise
-    except Exception as error:  # Arrow has many
-        raise ValueError(explain(f"file {file}", error, expected, "check it")) from None
 
 
 def _files(path: str, suffixes: tuple[str, ...]) -> list[str]:
@@ -272,8 +260,10 @@ class Column:
                 return np.full(n, float("nan") if value == _NONE else value).astype(self._dtype)
             if path not in self._open:
                 self._open[path] = self._opener(path)
-            with good(f"{path}, row group {k}", "good data"):
+            with good(path, "good data", f", row group {k}"):
                 column = self._open[path].read(k, self._name)
+                if column.null_count and self._dtype.kind in "biu":
+                    raise ValueError("elements that are missing, where it tells of none")
                 if column.null_count and str(column.type) == "bool":
                     column = column.cast("int8")
                 found = column.to_numpy()

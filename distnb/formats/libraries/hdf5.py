@@ -14,7 +14,17 @@ from distnb.common.errors import explain
 from distnb.formats import plain
 from distnb.formats.npy import check_dtype
 from distnb.formats.plain import PlainWriter, write_all
-from distnb.formats.stored import Box, Place, Reader, Stored, Writer, check_same, module, stamp_of
+from distnb.formats.stored import (
+    Box,
+    Place,
+    Reader,
+    Stored,
+    Writer,
+    check_same,
+    good,
+    module,
+    stamp_of,
+)
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
@@ -46,7 +56,12 @@ def _opened(path: str, mode: str) -> Any:
     try:
         if is_address(path):
             return h5py.File(opened(path), mode)
-        return h5py.File(path, mode, locking=False)
+        try:
+            return h5py.File(path, mode, locking=False)
+        except OSError as error:  # where this process has it open, it has to be opened alike
+            if "locking flag" not in str(error):
+                raise
+            return h5py.File(path, mode)
     except OSError as error:
         raise OSError(
             explain(f"file {path}", error, "a good HDF5 file", "check it, or make it again")
@@ -133,7 +148,7 @@ def _written(path: str, opened: Callable[..., Any]) -> Iterator[Any]:
 def describe(path: str, name: str | None) -> tuple[Stored, View]:
     """Return what is in a dataset."""
     stamp = stamp_of(path)
-    with _opened(path, "r") as file:
+    with good(path, "a good HDF5 file"), _opened(path, "r") as file:
         found = _dataset(file, path, name)
         check_dtype(found.dtype, f"{path}, dataset {found.name}")
         if found.shape is None:
@@ -153,7 +168,7 @@ _OWN = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_nc3_strict", "_NC
 
 def attributes(stored: Stored) -> dict[str, Any]:
     """Return the attributes of a dataset."""
-    with _opened(stored.path, "r") as file:
+    with good(stored.path, "good attributes"), _opened(stored.path, "r") as file:
         found = dict(file[stored.details[0]].attrs)
     return {k: v for k, v in found.items() if k not in _OWN and not k.startswith("_Netcdf4")}
 
@@ -195,7 +210,8 @@ class _Datasets:
         self._kept = kept
         self._file = _h5py().File(kept, "r+") if kept else _opened(stored.path, "r")
         self._path = stored.path
-        self._data = self._file[stored.details[0]]
+        with good(stored.path, "a good HDF5 file"):
+            self._data = self._file[stored.details[0]]
 
     def close(self) -> None:
         """Close the file."""
@@ -208,12 +224,8 @@ class _Datasets:
 
     def read(self, box: Box, out: np.ndarray) -> None:
         """Read a box."""
-        try:
+        with good(self._path, "good data and filters"):
             out[...] = self._data[_slices(box)]
-        except OSError as error:
-            raise OSError(
-                explain(f"file {self._path}", error, "good data and filters", "check it")
-            ) from None
 
     def write(self, box: Box, data: np.ndarray) -> None:
         """Write a box."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from distnb.common.addresses import opened
 from distnb.common.errors import explain
-from distnb.formats.stored import Box, Stored, check_same, stamp_of
+from distnb.formats.stored import Box, Stored, check_same, good, stamp_of
 from distnb.geometry.views import View
 
 __all__ = ["Picture", "describe"]
@@ -32,18 +32,10 @@ def _load() -> Any:
 def _opened(path: str) -> Iterator[Any]:
     """Yield an open picture; raise ValueError that names the file for one that is no good."""
     pillow = _load().Image
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pillow.DecompressionBombWarning)
-            with pillow.open(opened(path), formats=_KINDS) as image:
-                yield image
-    except (FileNotFoundError, TypeError):
-        raise
-    except Exception as error:  # Pillow has many
-        told = "no picture" if isinstance(error, pillow.UnidentifiedImageError) else error
-        raise ValueError(
-            explain(f"file {path}", told, f"a good {' or '.join(_KINDS)}", "check it")
-        ) from None
+    with good(path, f"a good {' or '.join(_KINDS)}"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", pillow.DecompressionBombWarning)
+        with pillow.open(opened(path), formats=_KINDS) as image:
+            yield image
 
 
 def describe(path: str, name: str | None) -> tuple[Stored, View]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from distnb.common.addresses import opened
-from distnb.formats.libraries.columns import Column, Table, good
-from distnb.formats.stored import Stored, module
+from distnb.common.errors import explain
+from distnb.formats.libraries.columns import Column, Table
+from distnb.formats.stored import Stored, good, module
 from distnb.geometry.views import View
 
 __all__ = ["describe", "reader", "table", "write_part"]
@@ -56,8 +57,15 @@ class _Sheet:
     def _told(self, group: int, name: str) -> Any:
         """Return what a group tells of a column."""
         known = self._known.row_group(group)
-        leaves = [known.column(i) for i in range(known.num_columns)]
-        return next((leaf.statistics for leaf in leaves if leaf.path_in_schema == name), None)
+        leaves = [(i, known.column(i)) for i in range(known.num_columns)]
+        i, leaf = next(((i, x) for i, x in leaves if x.path_in_schema == name), (0, None))
+        if leaf is None:
+            return None
+        kinds = leaf.physical_type, self._file.schema.column(i).physical_type
+        if kinds[0] != kinds[1]:  # of which the library would end the process
+            told = explain(f"file {self.path}", f"{kinds[0]} in {name!r}", kinds[1], "check it")
+            raise ValueError(told)
+        return leaf.statistics
 
     def read(self, group: int, name: str) -> Any:
         """Return a column of a group."""

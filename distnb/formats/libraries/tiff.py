@@ -5,16 +5,27 @@ So are they written: each engine's part at its offset.
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
 
-from distnb.common.addresses import opened
+from distnb.common.addresses import is_address, opened
 from distnb.common.errors import explain
 from distnb.formats.npy import check_dtype
 from distnb.formats.plain import PlainWriter
 from distnb.formats.plain import reader as plain_reader
-from distnb.formats.stored import Box, Place, Reader, Stored, Writer, check_same, module, stamp_of
+from distnb.formats.stored import (
+    Box,
+    Place,
+    Reader,
+    Stored,
+    Writer,
+    check_same,
+    good,
+    module,
+    stamp_of,
+)
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
@@ -31,13 +42,15 @@ def _load() -> Any:
 def _series(path: str, number: int, name: str | None = None) -> Any:
     """Return what reads a series of pictures, and the open file."""
     tifffile, _ = module(_load, "TIFF", "tifffile or zarr", "tiff")
-    try:
+    with good(path, "a good TIFF file"):
         file = tifffile.TiffFile(opened(path))
-        many = file.series
-    except (FileNotFoundError, ImportError):
-        raise
-    except Exception as error:  # tifffile has many, one for each way to be none
-        raise ValueError(explain(f"file {path}", error, "a good TIFF file", "check it")) from None
+        try:
+            if not is_address(path):  # where each look would be a request
+                _check_chain(file)
+            many = file.series
+        except BaseException:
+            file.close()
+            raise
     if number < len(many) and name in (None, str(number)):
         return many[number], file
     file.close()
@@ -45,12 +58,34 @@ def _series(path: str, number: int, name: str | None = None) -> Any:
     raise KeyError(explain(f"file {path}", f"name {name!r}", f"one of {known}", "give name="))
 
 
+def _check_chain(file: Any) -> None:
+    """Raise ValueError for pages that lead back to one another: the library would go on forever."""
+    handle, tiff, seen = file.filehandle, file.tiff, set[int]()
+    place: int | None = 8 if tiff.is_bigtiff else 4
+    while place is not None:
+        at = _number(handle, place, tiff.offsetformat)
+        if at in seen:
+            raise ValueError(f"a page at byte {at} that follows itself")
+        if not at:
+            return
+        seen.add(at)
+        tags = _number(handle, at, tiff.tagnoformat)
+        place = None if tags is None else at + tiff.tagnosize + tags * tiff.tagsize
+
+
+def _number(handle: Any, place: int, kind: str) -> int | None:
+    """Return a number in a file; None if it ends before."""
+    handle.seek(place)
+    found = handle.read(struct.calcsize(kind))
+    return int(struct.unpack(kind, found)[0]) if len(found) == struct.calcsize(kind) else None
+
+
 def describe(path: str, name: str | None) -> tuple[Stored, View]:
     """Return what is in a series, the first one by default."""
     stamp = stamp_of(path)
     number = int(name) if name is not None and name.isdigit() else 0
     series, file = _series(path, number, name)
-    with file:
+    with good(path, "a good TIFF file"), file:
         check_dtype(series.dtype, f"{path}, series {number}")
         shape, offset = tuple(map(int, series.shape)), series.dataoffset
         dtype = np.dtype(series.dtype)
@@ -72,7 +107,12 @@ class _Pictures:
         _, zarr = _load()
         self._path = stored.path
         series, self._file = _series(stored.path, stored.details[0])
-        self._array = zarr.open(series.aszarr(), mode="r")
+        try:
+            with good(stored.path, "a good TIFF file"):
+                self._array = zarr.open(series.aszarr(), mode="r")
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the file."""
@@ -80,12 +120,8 @@ class _Pictures:
 
     def read(self, box: Box, out: np.ndarray) -> None:
         """Read a box."""
-        try:
+        with good(self._path, "good pictures"):  # whatever decompressing raises
             out[...] = self._array[tuple([slice(r.start, r.stop, r.step) for r in box])]
-        except Exception as error:  # whatever decompressing raises
-            raise ValueError(
-                explain(f"file {self._path}", error, "good pictures", "check it")
-            ) from None
 
 
 def reader(stored: Stored) -> Reader:
