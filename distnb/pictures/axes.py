@@ -190,8 +190,10 @@ class PixelAxes(Axes):
 
     def spy(self, Z: Any, precision: Any = 0, **options: Any) -> Any:  # noqa: N803
         """As matplotlib's; a pixel is black where one of its elements is."""
-        if not _is_large(Z) or {"marker", "markersize"} & options.keys():
+        if not _is_large(Z) or options.get("marker") or options.get("markersize"):
             return super().spy(Z, precision=precision, **options)
+        for name in ("marker", "markersize"):  # pyplot gives all that it knows
+            options.pop(name, None)
         where = {name: options[name] for name in ("origin", "aspect") if name in options}
         super().spy(np.zeros((1, 1)), **where).remove()
         colors = {"cmap": ListedColormap(["w", "k"], name="binary"), "vmin": 0, "vmax": 1e-12}

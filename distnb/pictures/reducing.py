@@ -138,7 +138,16 @@ def thinned(x: Any, ys: Sequence[Any], others: Sequence[Any], runs: int) -> list
     n = len(x)
     lines = [y for y in ys if np.ndim(y)]
     places = np.unique(np.concatenate([line(None, y, 0, n, runs)[0] for y in lines]))
-    return [_read(a[..., places]) if np.ndim(a) else a for a in (x, *ys, *others)]
+    return [_at(a, places) for a in (x, *ys, *others)]
+
+
+def _at(a: Any, places: np.ndarray) -> Any:
+    """Return elements along the last axis; of several arrays, of each."""
+    if isinstance(a, list | tuple) and any(isinstance(each, DistArray) for each in a):
+        return [_at(each, places) for each in a]
+    if not np.ndim(a):
+        return a
+    return _read((a if isinstance(a, DistArray) else np.asarray(a))[..., places])
 
 
 @pixels_come()

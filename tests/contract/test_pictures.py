@@ -251,6 +251,11 @@ KINDS = {
         lambda: [np.linspace(0, 9, 20000), _noise()],
         0.03,
     ),
+    "errorbar two": (
+        lambda ax, x, a: ax.errorbar(x, a, yerr=[abs(a) / 5, abs(a)], xerr=0.1),
+        lambda: [np.linspace(0, 9, 20000), _noise()],
+        0.03,
+    ),
     "ecdf": (lambda ax, a: ax.ecdf(a), lambda: [_noise()], 0.02),
 }
 
@@ -287,6 +292,12 @@ def test_what_pictures_fetch_does_not_count_against_the_budget():
         looks(lambda ax, a: ax.plot(a), [_noise()], atol=0.05)
         looks(lambda ax, a, b: ax.scatter(a, b, s=30), [_noise(), _noise()], atol=0.03)
         assert dnb.config.gather_budget == 100
+
+
+def test_pyplots_spy_is_that_of_the_axes():
+    with setting(gather_budget=100):  # what is gathered does count
+        plt.spy(dnb.array(_sparse()))
+    assert plt.gca().images[0].get_array().any()
 
 
 def test_what_is_drawn_says_so_once(capsys, monkeypatch):
