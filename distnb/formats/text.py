@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,20 @@ def dtype_of(name: str) -> str | None:
     return np.dtype(name).str if re.fullmatch("bool|u?int(8|16|32|64)", name) else None
 
 
-def kinds_of(table: Any) -> dict[str, str | None]:
-    """Return the dtypes of columns as Arrow found them; None for those that are no numbers."""
-    return {field.name: dtype_of(str(field.type)) for field in table.schema}
+def kinds_of(
+    text: bytes, names: Sequence[str], wanted: Sequence[str], options: dict[str, Any]
+) -> dict[str, str | None]:
+    """Return the dtypes of columns as Arrow finds them; None for those that are no numbers.
+
+    Arrow has floats for integers of 64 bits without a sign, which these do not hold.
+    """
+    found = table_of(text, names, wanted, {}, options)
+    kinds = {field.name: dtype_of(str(field.type)) for field in found.schema}
+    for name in [n for n in wanted if kinds[n] == "<f8" and found[n].null_count < len(found)]:
+        with suppress(ValueError):
+            table_of(text, names, [name], {name: "<u8"}, options)
+            kinds[name] = "<u8"
+    return kinds
 
 
 def _table(

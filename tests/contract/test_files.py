@@ -696,3 +696,17 @@ def test_lines_that_end_in_carriage_returns_alone(here, session):
         file.write("".join(f"{a} {b} {c}\r" for a, b, c in rows.tolist()))
     for read in ("loadtxt", "genfromtxt"):
         same(getattr(dnb, read)("t.txt"), getattr(np, read)("t.txt"))
+
+
+def test_integers_without_a_sign_are_exact(here, session):
+    pytest.importorskip("pyarrow")
+    x = 2**64 - 1 - np.arange(60, dtype="u8")
+    lines = [f"{v},{k},{v}\n" for k, v in enumerate(x.tolist())]
+    write_text("t.csv", "x,k,m\n" + "".join(lines) + "5,60,\n")
+    found = dnb.read_csv("t.csv")
+    same(found["x"], np.array([*x, 5], "u8"))
+    same(found["k"], np.arange(61))
+    assert found["m"].dtype == float  # there is no NaN else
+    assert np.isnan(found["m"].to_numpy()[-1])
+    write_text("t.csv", "x\n" + "".join(lines[:9]).replace(",", "\n") + "-1\n")
+    assert dnb.read_csv("t.csv")["x"].dtype == float

@@ -66,7 +66,8 @@ def read_csv(
     columns : sequence of str, optional
         Which columns; by default all, which have to be numbers then.
     dtype : dtype, or mapping of names to dtypes, optional
-        By default bool, int64 or float64, whichever holds all that is in the column.
+        By default bool, int64, uint64 or float64, whichever holds all that is in the first 10,000
+        lines, and float64 where later ones ask for it.
     names : sequence of str, optional
         Of the columns, if the file has no line of names.
     delimiter, quote, decimal : str
@@ -206,7 +207,7 @@ def _kinds(
     free = [name for name in wanted if name not in kinds]
     if free:
         try:
-            kinds |= kinds_of(table_of(b"".join(lines), titles, free, {}, options))
+            kinds |= kinds_of(b"".join(lines), titles, free, options)
         except ValueError:  # engines are to find out in which line
             kinds |= dict.fromkeys(free, "<f8")
     text = [name for name, kind in kinds.items() if kind is None]
