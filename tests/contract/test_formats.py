@@ -570,6 +570,16 @@ def test_a_page_of_tiff_that_follows_itself(here, session):
             dnb.open("x.tif")
 
 
+def test_netcdf_of_another_kind_is_named(here, session):
+    pytest.importorskip("h5py")
+    scipy = pytest.importorskip("scipy.io")
+    with scipy.netcdf_file("x.nc", "w") as file:
+        file.createDimension("t", 9)
+        file.createVariable("x", "f8", ("t",))[:] = np.arange(9)
+    with pytest.raises(OSError, match=r"x.nc: got NetCDF 3, expected .* convert it"):
+        dnb.open("x.nc", "x")
+
+
 def test_hdf5_that_is_open_already(here, session):
     h5py = pytest.importorskip("h5py")
     x = fractions((10, 6))

@@ -63,9 +63,19 @@ def _opened(path: str, mode: str) -> Any:
                 raise
             return h5py.File(path, mode)
     except OSError as error:
-        raise OSError(
-            explain(f"file {path}", error, "a good HDF5 file", "check it, or make it again")
-        ) from None
+        got, do = str(error), "check it, or make it again"
+        if not is_address(path) and _is_older(path):
+            got, do = "NetCDF 3", "convert it: xr.open_dataset(path).to_netcdf(new)"
+        raise OSError(explain(f"file {path}", got, "a good HDF5 file", do)) from None
+
+
+def _is_older(path: str) -> bool:
+    """Tell whether a file is NetCDF of before it was HDF5."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(3) == b"CDF"
+    except OSError:
+        return False
 
 
 class _Kept:
