@@ -30,4 +30,5 @@ def stopped(pid):
         with alone():
             if note:
                 note.unlink(missing_ok=True)
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):  # the block may have ended it
+                os.kill(pid, signal.SIGCONT)

@@ -13,9 +13,12 @@ import pytest
 
 import distnb as dnb
 from distnb.client.batching import user_functions
+from distnb.client.session import recovery
 from tests.failures.support import ROOT, plant, setting
 from tests.faults.programs import LAYOUTS, Program
+from tests.interrupting import CtrlC
 from tests.marking import own_engines
+from tests.stopping import stopped
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("interruptible")
@@ -225,6 +228,66 @@ def test_functions_streams_and_names(doomed, gate, at_once):
     client = doomed.transport.client
     assert client[:].apply_sync(os.getpid) == [a["pid"] for a in doomed.transport.about]
     assert client.ids == [0, 1]
+
+
+def wait_in_vain(session, monkeypatch, x):
+    """Press Ctrl-C while engines are waited for, until they are known not to answer."""
+    waits, wait = threading.Event(), session.connection.wait
+    with monkeypatch.context() as patch:
+        patch.setattr(session.connection, "wait", lambda: (waits.set(), wait()))
+        while not session.connection.silent:
+            waits.clear()
+            with CtrlC(0.1, after=waits.is_set):
+                x.sum().item()
+
+
+@pytest.mark.ways("openmpi")
+def test_engines_that_do_not_answer_are_replaced(doomed, at_once, monkeypatch):
+    """As in a long call of compiled code, which no Ctrl-C ends: until then all waits for them."""
+    x, y, z = (dnb.array(numbers(50, 50), dist="block") for _ in range(3))
+    doomed.flush()
+    doomed.recover()
+    before = [about["pid"] for about in doomed.transport.about]
+    with stopped(before[1]):
+        y += 1
+        made = x * 2
+        wait_in_vain(doomed, monkeypatch, made)
+        z += 1  # is asked for while they do not answer
+        doomed.recover()
+        assert not set(before) & {about["pid"] for about in doomed.transport.about}
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+    np.testing.assert_array_equal(z.to_numpy(), numbers(50, 50) + 1)
+    for gone in (y, made):
+        with pytest.raises(dnb.LostArrayError):
+            gone.to_numpy()
+
+
+@pytest.mark.tier("test-all")
+def test_engines_that_do_not_answer_and_have_the_arrays_stay(monkeypatch):
+    with setting(recover="never"), own_engines(2, monkeypatch) as session:
+        x = dnb.array(numbers(50, 50), dist="block")
+        session.flush()
+        with stopped(session.transport.about[1]["pid"]):
+            wait_in_vain(session, monkeypatch, x)
+            with pytest.raises(dnb.EngineError, match=r"do not answer.*beside=True"):
+                session.recover()
+        np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+
+
+@pytest.mark.ways("openmpi")
+def test_what_engines_die_of_each_time_is_left_out(doomed, at_once, monkeypatch):
+    """It would end the engines that come in their place, and so on for ever."""
+    monkeypatch.setattr(recovery, "_DEATHS", 2)
+    x = dnb.array(numbers(50, 50), dist="block")
+    doomed.flush()
+    made = dnb.map(lambda v: os._exit(1), x, dtype=float)
+    after, last = x * 2, made + 1
+    with pytest.raises(dnb.EngineError, match=r"got 2 deaths at 'map \(<lambda>\)' at"):
+        last.to_numpy()
+    for gone in (made, last):
+        lost(gone.to_numpy)
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+    np.testing.assert_array_equal(after.to_numpy(), numbers(50, 50) * 2)
 
 
 @pytest.mark.tier("test-all")

@@ -48,6 +48,15 @@ def test_what_is_half_written_is_lost_with_what_needs_it():
     assert lost([add(1, 1), add(1, 2), add(2, 1)], begun=1) == []  # it is made good
 
 
+def test_what_engines_die_of_is_left_out_with_what_needs_it():
+    commands = [add(1, 1), create(9), add(9, 2), add(3, 9), add(2, 2)]
+    sent = [batch(1, commands, done=2, begun=3)]
+    sent = [s._replace(again=s.again._replace(deadly=True)) for s in sent]
+    found = rerun(sent, 0, [], dict.fromkeys((1, 2, 3, 9), (4,)))
+    assert found.batches == [(commands[4],)]
+    assert sorted(found.lost) == [3, 9]
+
+
 def test_what_was_in_engines_own_memory_is_made_again():
     commands = [create(9), add(9, 1), add(2, 9), Free((9,))]
     assert runs(commands, done=2, begun=2) == [0, 1, 2, 3]

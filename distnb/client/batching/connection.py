@@ -37,13 +37,15 @@ _DEAD = (
 class Again(NamedTuple):
     """What is sent of a batch, deletions and places included, and how far engines had come in it.
 
-    They have done the first ``done`` of the commands, and may have begun the first ``begun``.
+    They have done the first ``done`` of the commands, and may have begun the first ``begun``; if it
+    is ``deadly``, what they have begun and not done is not to run again.
     """
 
     commands: tuple[Command, ...]
     buffers: Buffers
     done: int = 0
     begun: int = 0
+    deadly: bool = False
 
 
 class Sent(NamedTuple):
@@ -257,6 +259,11 @@ class Connection:
     def given_up(self) -> bool:
         """Whether all that is on its way was given up: its replies have nothing for anybody."""
         return all(sent.epoch != self.epoch for sent in self.sent)
+
+    @property
+    def silent(self) -> bool:
+        """Whether engines have not answered yet to a batch that they were told to give up."""
+        return bool(self.sent) and self.sent[0].epoch != self.epoch and not self.done()
 
     @property
     def unsettled(self) -> bool:

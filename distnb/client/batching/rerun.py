@@ -101,7 +101,8 @@ def _steps(batch: Sent, epoch: int) -> Iterable[_Step]:
     again, given_up = batch.again, batch.epoch != epoch
     assert again is not None
     for position, command in enumerate(again.commands):
-        yield _Step(command, position < again.done, position < again.begun, given_up)
+        done, begun = position < again.done, position < again.begun
+        yield _Step(command, done, begun, given_up or (again.deadly and begun and not done))
 
 
 class _Walk:

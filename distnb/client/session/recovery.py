@@ -33,6 +33,8 @@ __all__ = ["Recovery"]
 
 #: How often it is tried, where new engines die, too.
 _ATTEMPTS = 3
+#: How often engines may die at the same batch until it is left out.
+_DEATHS = 3
 #: Seconds that the user's thread has to end a step that does not need engines.
 _PATIENCE = 1.0
 
@@ -46,6 +48,14 @@ _BETWEEN = (
     "others that have not taken over yet",
     "all alive",
     "call session.recover(): they take over the arrays",
+)
+
+#: What is said of engines that do not answer, and whose arrays would go with them.
+_SILENT = (
+    "engines",
+    "some that do not answer, and hold arrays in their own memory",
+    "engines that dnb.start() started",
+    "let them go on, or start others beside them: dnb.start(beside=True)",
 )
 
 
@@ -86,6 +96,8 @@ class Recovery:
         #: Whether engines that end are to do so; and what lays all for another number of them.
         self._exchanged = False
         self._recut: Callable[[int], None] | None = None
+        #: The batch at which engines died last, how often so far, and what is said of it then.
+        self._deadly, self._deaths, self._blamed = 0, 0, ""
         #: When a line said that engines have died, and that new ones start; 0 if none did.
         self._said = 0.0
 
@@ -110,15 +122,33 @@ class Recovery:
         lays all for them. If they cannot be had, there are others as before, and the error is
         raised. After Ctrl-C the next use goes on with it.
         """
+        self._recut = recut
+        self._exchange(engines)
+
+    def replace(self) -> None:
+        """End engines that do not answer, and go on with others; as far as these have come.
+
+        What they were at was given up. After Ctrl-C the next use goes on with it.
+        """
+        if not self._session.connection.keeps:
+            raise EngineError(explain(*_SILENT))
+        _say("engines that do not answer are ended, and new ones take over the arrays")
+        self._exchange(None)
+
+    def _exchange(self, engines: int | None) -> None:
+        """End the engines that are there, and go on with as many, or with another number."""
         session, transport = self._session, self._session.transport
-        self._recut, self._exchanged, self._unfinished = recut, True, True
+        connection = session.connection
+        self._exchanged = self._unfinished = True
         self._said = time.monotonic()
-        session.connection.fall_back(explain(*_BETWEEN), [])
+        connection.fall_back(explain(*_BETWEEN), list(connection.sent))
         try:
             interruptible(partial(transport.start_others, transport.generation, engines))
         except EngineError:
             self.run()
-            raise
+            if engines is not None:
+                raise
+            return
         finally:
             self._exchanged = False
         self.run()
@@ -214,6 +244,9 @@ class Recovery:
         n = session.size
         others = f"{n} engine{'s' * (n > 1)}, " if n != before else ""
         _say(f"{others}ready again after {took:.1f} s{self._told(lost)}")
+        if self._blamed:
+            blamed, self._blamed = self._blamed, ""
+            connection.fail(EngineError(blamed))
 
     def _known(self, orphans: list[Sent]) -> list[Sent]:
         """Return the batches that were on their way, which know how far engines had come in them.
@@ -238,7 +271,31 @@ class Recovery:
             )
             found.append(sent._replace(again=again))
         self._known_once = True
-        return found
+        return self._without_deadly(found)
+
+    def _without_deadly(self, orphans: list[Sent]) -> list[Sent]:
+        """Return them, without what engines have died at again and again: it would be so for ever.
+
+        Such as a function of the user's that ends its process.
+        """
+        left = [s for s in orphans if s.again is not None and s.again.done < len(s.again.commands)]
+        number = left[0].number if left else 0
+        self._deaths = self._deaths + 1 if number == self._deadly else 1
+        self._deadly = number
+        if not left or self._deaths < _DEATHS:
+            return orphans
+        first, self._deadly = left[0], 0
+        again = first.again
+        assert again is not None
+        at = again.commands[again.done : max(again.begun, again.done + 1)]
+        self._blamed = explain(
+            "engines",
+            f"{_DEATHS} deaths at {', '.join(dict.fromkeys(map(self._named, at)))}",
+            "what they survive",
+            "mend it, and make anew what it was to make",
+        )
+        deadly = first._replace(again=again._replace(begun=again.done + len(at), deadly=True))
+        return [deadly if s is first else s for s in orphans]
 
     def _take_over(self, orphans: list[Sent]) -> list[int]:
         """Let new engines have what the ledger says, and send them what is left to do.
@@ -308,9 +365,12 @@ class Recovery:
         """Return why a base is lost that engines were writing."""
         if command is None:
             return "engines died that had it"
+        return f"engines died while {self._named(command)} was writing in place what it needs"
+
+    def _named(self, command: Command) -> str:
+        """Return what a command does, and where it was recorded."""
         site = getattr(command, "site", -1)
-        where = f" at {self._session.line(site)}" if site >= 0 else ""
-        return f"engines died while {title(command)!r}{where} was writing in place what it needs"
+        return repr(title(command)) + (f" at {self._session.line(site)}" if site >= 0 else "")
 
     def _told(self, lost: list[int]) -> str:
         """Return what is to be said of arrays."""

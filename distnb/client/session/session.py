@@ -177,10 +177,11 @@ class Session(Closable):
         self.connection.check()
 
     def recover(self) -> None:
-        """Go on with new engines, if the engines have died; else do nothing.
+        """Go on with new engines, if the engines have died or do not answer; else do nothing.
 
-        With ``dnb.config.recover = "auto"`` that is done by itself. Arrays have the content that
-        they had, but for what the engines were writing in place; that is told.
+        With ``dnb.config.recover = "auto"`` the former is done by itself. Engines that did not
+        answer to Ctrl-C, as in a long call of compiled code, are ended. Arrays have the content
+        that they had, but for what the engines were writing in place; that is told.
 
         Raises
         ------
@@ -198,6 +199,8 @@ class Session(Closable):
                 self.take_oldest()
             if self.connection.dead or not self.transport.alive():
                 self.recovery.run()
+            elif self.connection.silent:
+                self.recovery.replace()
 
     def resize(self, engines: int) -> None:
         """Go on with more or fewer engines, on this host; arrays are what they were.

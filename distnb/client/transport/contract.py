@@ -183,15 +183,18 @@ def late() -> TimeoutError:
     )
 
 
-def unanswered(ranks: Iterable[int]) -> str:
-    """Return what is said of engines that do not answer."""
+def unanswered(ranks: Iterable[int], renewable: bool) -> str:
+    """Return what is said of engines that do not answer; ``renewable``: there can be others."""
     found = list(ranks)
+    do = "session.recover() ends it, and another one takes over the arrays"
+    if not renewable:
+        do = "dnb.start(beside=True) starts others, without the arrays"
     return explain(
         f"engine{'s' * (len(found) > 1)} {', '.join(map(str, found))}",
         f"no answer in {ANSWER:g} s",
         "that it gives up",
         "go on: it may be stopped, or in a function that cannot be interrupted; what is asked of "
-        "engines waits until it is back, dnb.start() starts new ones without the arrays",
+        f"engines waits until it is back, {do}",
     )
 
 

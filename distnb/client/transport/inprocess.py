@@ -98,9 +98,8 @@ class InProcess(Transport[int]):
         end = time.monotonic() + ANSWER
         while not self.done(ticket):
             if time.monotonic() > end:
-                return unanswered(
-                    rank for rank, box in enumerate(self._outboxes) if not box.replies
-                )
+                silent = [rank for rank, box in enumerate(self._outboxes) if not box.replies]
+                return unanswered(silent, self.renewable)
             for worker in self.workers:
                 worker.comm.abort()
             self._pause(ticket)

@@ -302,7 +302,7 @@ class IPyParallelTransport(Transport["Results"]):
         end = time.monotonic() + ANSWER
         while not (done() or (later is not None and later.ready())):
             if time.monotonic() > end:
-                return unanswered(silent())
+                return unanswered(silent(), self.renewable)
             self.stop()
             if not poll(done, 0.25) and later is None and self.alive():
                 later = self._call(self._view, "world")
