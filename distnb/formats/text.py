@@ -17,12 +17,20 @@ __all__ = ["PARSERS", "dtype_of", "kinds_of", "market_info", "quotes_of", "share
 
 
 def _rows(
-    reader: Callable[..., Any], text: bytes, dtype: str, columns: int, options: dict[str, Any]
+    reader: Callable[..., Any],
+    text: bytes,
+    dtype: str,
+    columns: int,
+    options: dict[str, Any],
+    blanks: bytes | None = None,
 ) -> list[np.ndarray]:
-    """Return rows as an array of two axes; raise ValueError for rows of another length."""
+    """Return rows as an array of two axes; raise ValueError for rows of another length.
+
+    ``blanks``: what is nothing where there is nothing else; by default all that is blank.
+    """
     comments = options.get("comments")
     bare = _without(text, comments) if comments else text
-    if not bare.strip():
+    if not bare.strip(blanks):
         return [np.empty((0, columns), dtype)]
     # Lines end where they do in files: str.splitlines() knows more ends.
     lines = list(io.TextIOWrapper(io.BytesIO(bare), options["encoding"]))
@@ -34,8 +42,12 @@ def _rows(
     return [found.reshape(-1, columns)]
 
 
-def _loadtxt(text: bytes, *args: Any) -> list[np.ndarray]:
-    return _rows(lambda lines, **given: np.loadtxt(lines, ndmin=2, **given), text, *args)
+def _loadtxt(text: bytes, dtype: str, columns: int, options: dict[str, Any]) -> list[np.ndarray]:
+    def read(lines: list[str], **given: Any) -> np.ndarray:
+        return np.loadtxt(lines, ndmin=2, **given)
+
+    # With a delimiter, blanks are a field.
+    return _rows(read, text, dtype, columns, options, b"\r\n" if options["delimiter"] else None)
 
 
 def _genfromtxt(text: bytes, *args: Any) -> list[np.ndarray]:

@@ -492,6 +492,15 @@ def test_a_bad_line_is_named(here, blocks, session, bad):
         dnb.loadtxt("r.txt")
 
 
+def test_blanks_are_a_field_where_there_is_a_delimiter(here, session, blocks):
+    write_text("b.csv", "1,2\n" * 20 + " \n")
+    for read in (dnb.loadtxt, np.loadtxt):
+        with pytest.raises(ValueError, match="b.csv, line 21" if read is dnb.loadtxt else "row 21"):
+            read("b.csv", delimiter=",")
+    write_text("b.txt", "1 2\n" * 20 + " \n\f\n")
+    same(dnb.loadtxt("b.txt"), np.loadtxt("b.txt"))
+
+
 def test_columns_of_text(here, session, blocks):
     pytest.importorskip("pyarrow")
     n = 40
