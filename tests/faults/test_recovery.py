@@ -272,6 +272,9 @@ def test_engines_that_do_not_answer_and_have_the_arrays_stay(monkeypatch):
             with pytest.raises(dnb.EngineError, match=r"do not answer.*beside=True"):
                 session.recover()
         np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+        with stopped(session.transport.about[1]["pid"]):
+            wait_in_vain(session, monkeypatch, x)
+            session.close()  # waits for nothing
 
 
 @pytest.mark.ways("openmpi")

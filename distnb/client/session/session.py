@@ -568,10 +568,12 @@ class Session(Closable):
         if self.closed:
             return
         self.connection.keeps = False  # who closes it wants no other engines
+        # Engines that did not answer to Ctrl-C, and end with the session, are not waited for.
+        leaves = self._owner is not None and self.connection.silent
         try:
-            if not self.connection.dead:
+            if not (self.connection.dead or leaves):
                 self.flush()
-            if self.connection.unsettled and self.transport.concurrent:
+            if self.connection.unsettled and self.transport.concurrent and not leaves:
                 # Another session may get the communicator's id, and with it what is on its way.
                 self.ask(lambda slot: Ask(slot, "clocks"))
         except EngineError:
@@ -586,6 +588,8 @@ class Session(Closable):
             self.ledger.close()
             self.memory.close()
             self.progress.close()
+            if leaves and self._owner is not None:
+                self._owner.stop()
             with contextlib.suppress(Exception):  # engines that are gone need no goodbye
                 self.transport.close()
             if self._owner is not None:
