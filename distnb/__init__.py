@@ -24,6 +24,7 @@ from distnb.client.array.method_docs import complete_docstrings
 from distnb.client.lasting.checkpoints import checkpoint
 from distnb.client.lasting.kept_arrays import arrays, attach
 from distnb.client.lasting.restoring import restore
+from distnb.client.lasting.visiting import others
 from distnb.client.record.placement import Placement
 from distnb.client.reports.profiling import Profile, profile
 from distnb.client.session.current import (
@@ -84,6 +85,7 @@ __all__ = [  # noqa: PLE0604 - the functions
     "inprocess",
     "learn",  # noqa: F405
     "linalg",
+    "others",
     "plot",  # noqa: F405
     "profile",
     "random",

@@ -121,6 +121,7 @@ from distnb.client.files.numpys import Archive, File
 from distnb.client.files.opening import Opened
 from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.lasting.kept_arrays import Table
+from distnb.client.lasting.visiting import Others
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.along_axis import vectorize as vectorize
 from distnb.client.math.ufuncs import _Limit
@@ -1712,6 +1713,9 @@ def open(
     session: Session | None = None,
 ) -> Opened:
     """Open an array in a file, of which nothing is read but what it is."""
+
+def others() -> Others:
+    """Return the sessions that other notebooks of this user have, to read their arrays by name."""
 
 def outer(a: ArrayLike, b: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Multiply each element of one array with each of another."""

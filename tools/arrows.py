@@ -94,7 +94,9 @@ ORDER: dict[str, str] = {
         stand_ins
         array_api method_docs
     """,
-    "distnb.client.lasting": "kept_arrays checking manifests checkpoints restoring resizing",
+    "distnb.client.lasting": """
+        kept_arrays visiting checking manifests checkpoints restoring resizing
+    """,
     "distnb.client.shape": """
         viewing reshaping flat joining splitting splits repeating turning grids parts brackets
         walking

@@ -23,9 +23,11 @@ import numpy as np
 
 __all__ = [
     "BEGUN",
+    "CELLS",
     "CORE",
     "ENDED",
     "FAILED",
+    "LISTED",
     "WRITTEN",
     "Card",
     "SharedSegment",
@@ -39,9 +41,11 @@ __all__ = [
 #: Parts of a segment begin and end at multiples of this.
 _GRAIN = 1 << 16
 #: Where in a segment it says where the list lies of what is kept in it, after its secret.
-_LISTED = 16
+LISTED = 16
 #: And on which core its process ran last, counted from 1; 0 says nothing.
 CORE = 24
+#: And how often what is kept may have begun or ended to change: see ``session.keeping``.
+CELLS = 32
 #: Address space that the segments of a node may take in each process.
 _ADDRESSES = 1 << 45
 #: Bytes that are written to a file, or read, at a time: Ctrl-C comes through in between.
@@ -93,7 +97,8 @@ class SharedSegment:
             raise
         self._start: int = np.frombuffer(self._map, np.uint8).ctypes.data
         #: Where a list of what is kept in it lies; 0: nowhere.
-        self.listed = np.frombuffer(self._map, np.int64, 1, _LISTED)
+        self.listed = np.frombuffer(self._map, np.int64, 1, LISTED)
+        self.cells = np.frombuffer(self._map, np.int64, 1, CELLS)
         self.core = np.frombuffer(self._map, np.int64, 1, CORE)
         #: How far each process of those that map it is, and the last batch that it has done; below
         #: 0: it has failed to do one.
@@ -109,8 +114,8 @@ class SharedSegment:
         #: Whether what nobody refers to is to stay there all the same.
         self._stays = [False]
         if fd < 0:
-            self._map[:_LISTED] = os.urandom(_LISTED)
-        self.secret = self._map[:_LISTED]
+            self._map[:LISTED] = os.urandom(LISTED)
+        self.secret = self._map[:LISTED]
 
     def close(self) -> None:
         """Let nobody else in; those who have mapped it keep it."""

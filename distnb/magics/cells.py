@@ -34,6 +34,8 @@ class Cells:
         self.shell = shell
         #: Session -> its commands before the cell.
         self._recorded: dict[Session, int] = {}
+        #: Those that are kept and had nothing to do before it.
+        self._rested: set[Session] = set()
         #: Whether the user was told what ``%timeit`` times.
         self._told = False
         #: Whether a cell runs, and what writes the next checkpoint if none does then.
@@ -56,9 +58,12 @@ class Cells:
         """Start of a cell: what comes now belongs to it."""
         self._running = True
         self._recorded = {}
+        self._rested = set()
         for session in current.open_sessions():
             session.journal.begin()
             self._recorded[session] = session.recorded
+            if session.keeping is not None and session.keeping.begin():
+                self._rested.add(session)
 
     def after(self, result: Any = None) -> None:
         """End of a cell: send what is pending, wait for it, and show what went wrong."""
@@ -73,6 +78,8 @@ class Cells:
             try:
                 if session is newest or session in worked:  # not for one of no use any more
                     self._ended(session)
+                elif session in self._rested and session.keeping is not None:
+                    session.keeping.rest()
             finally:
                 session.journal.end()
         self._tell_of_timing(bool(worked), result)
@@ -83,6 +90,8 @@ class Cells:
             if session.waits:  # not for an engine that stands still, in cells that need none
                 session.flush()
             list_arrays(session)
+            if session.keeping is not None:
+                session.keeping.rest()
             self._repeat()
         except KeyboardInterrupt:
             raise

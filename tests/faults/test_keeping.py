@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.lasting import kept_arrays
+from distnb.client.lasting import kept_arrays, visiting
 from distnb.client.session import keeping
 from tests.failures import support
 from tests.waiting import until
@@ -277,6 +277,80 @@ def test_what_was_to_be_read_from_a_file_is_told(notebook, tmp_path, capsys):
         np.testing.assert_array_equal(session["read"].to_numpy(), numbers(500, 600) + 1)
         assert "unread" not in session
     assert "unread is gone: it was still to be read from a file" in capsys.readouterr().err
+
+
+SHELL = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+names = {"np": np, "dnb": dnb, "numbers": numbers, "session": session}
+shell = InteractiveShell.instance(colors="NoColor", user_ns=names)
+shell.run_line_magic("load_ext", "distnb")
+print("ready", flush=True)
+for line in sys.stdin:
+    shell.run_cell(line)
+    print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def running(notebook):
+    """Runs cells in a notebook of its own, and tells what they have printed."""
+    text = HEAD.format(engines=2) + SHELL
+    with subprocess.Popen(
+        [sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as shell:
+        assert shell.stdout.readline() == "ready\n"
+
+        def run(cell, until="done"):
+            shell.stdin.write(cell + "\n")
+            shell.stdin.flush()
+            while (line := shell.stdout.readline()) != until + "\n":
+                assert line, "it has ended"
+
+        yield run
+        shell.kill()
+
+
+def test_another_notebook_reads_what_stands_still(running, monkeypatch):
+    monkeypatch.setattr(visiting, "_LOOKS", 2)
+    running(
+        f"x = [dnb.asarray(numbers(30, 41), dist=d) * 2 for d in {DISTS!r}]; a, b, c, d, e, f = x"
+    )
+    running("T = dnb.asarray(numbers(60, 50), dist='block') + 1; U = T * 1; view = T[10:20, ::-3]")
+    running("dnb.config.place = 'engines'; T += 1; U = U + 0; small = np.arange(5) + dnb.array(0)")
+    expected = numbers(60, 50) + 2
+    with dnb.inprocess(3):
+        (other,) = dnb.others()
+        assert {"a", "f", "T", "U", "small", "view"} <= {x.name for x in other.arrays}
+        assert "T      (60, 50) float64, 24 kB, rows in blocks on 2 engines" in repr(dnb.others())
+        for name in "abcdef":
+            np.testing.assert_array_equal(other[name].to_numpy(), numbers(30, 41) * 2)
+        assert other["b"].layout.elements() == (410, 410, 410)
+        np.testing.assert_array_equal(other["T"].to_numpy(), expected)
+        np.testing.assert_array_equal(other["view"].to_numpy(), expected[10:20, ::-3])
+        assert other["small"].tolist() == [*range(5)]
+        mine = other["T"]
+        mine += 1  # is a copy
+        running(
+            "T *= 2; session.flush(); print('come', flush=True); import sys; exec(sys.stdin.readline())",
+            "come",
+        )
+        with pytest.raises(
+            dnb.SessionError, match="may be writing, expected one that stands still"
+        ):
+            other["T"]
+        np.testing.assert_array_equal(other["U"].to_numpy(), expected - 1)
+        running(
+            "dnb.config.place = 'auto'; U[0, 0] = 7; print(U.dbase.near is not None, flush=True); exec(sys.stdin.readline())",
+            "True",
+        )
+        with pytest.raises(dnb.SessionError, match="may be writing"):
+            other["U"]
+        running("pass")
+        np.testing.assert_array_equal(other["T"].to_numpy(), expected * 2)
+        assert float(other["U"][0, 0]) == 7
+        with pytest.raises(KeyError, match="got no array 'nothing', expected one of"):
+            other["nothing"]
 
 
 def test_names_are_checked():

@@ -28,6 +28,8 @@ pytestmark = [
 class Memory:
     """As the shared memory of a session, without engines."""
 
+    shown = False
+
     def __init__(self, segment):
         self.segment = segment
         self.claim = segment.claim
@@ -240,3 +242,32 @@ def test_what_was_found_torn_stays_so_until_there_is_another_list(kept, begun, e
     assert keeping.torn(segment, 2) == (set() if whole else {0})
     kept.write(b"", {7: 0}, {4096: 0}, [])
     assert keeping.torn(segment, 2) == set()
+
+
+def test_what_may_change_is_told_and_only_what_engines_write_can_be_torn(kept):
+    segment = kept._memory.segment
+    first, second, third = (segment.take(GRAIN) for _ in range(3))
+    places = {segment.offset(x): k for k, x in enumerate((first, second, third))}
+
+    def may_change():
+        return sorted(segment.written[1 : 1 + segment.written[0]].tolist())
+
+    kept.write(b"list", {7: 0, 8: 1, 9: 2}, places, [first, second, third], [third])
+    assert may_change() == [-3]
+    kept.rest()
+    kept.rest()
+    rested = segment.cells[0]
+    assert rested % 2
+    kept.reached(second)
+    kept.sends([add(7)])
+    kept.reached(segment.take(GRAIN))  # of no concern
+    assert segment.cells[0] == rested + 1
+    assert may_change() == [-3, -2, 0]
+    segment.begun[:2], segment.ended[:2] = 5 << BATCH, 4
+    assert keeping.torn(segment, 2) == {0}
+    kept.write(b"list", {7: 0}, {segment.offset(first): 0}, [first])
+    assert not may_change()
+    assert segment.cells[0] == rested + 5
+    assert not kept.begin()
+    kept.rest()
+    assert kept.begin()

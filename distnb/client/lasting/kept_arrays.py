@@ -118,6 +118,7 @@ class _List:
         self.listed: dict[int, int] = {}
         self.places: dict[int, int] = {}
         self.held: list[np.ndarray] = []
+        self.near: list[np.ndarray] = []
         self._numbers: dict[int, int] = {}
 
     def add(self, name: str, x: Array) -> None:
@@ -169,6 +170,8 @@ class _List:
             self._numbers[id(base)] = number
             if base.nbytes >= 0:
                 self.listed[base.handle] = number
+            if base.near is not None or base.handle in self.session.memory.seen:
+                self.near.append(memory)
         self.names.append((name, Operand(number, x.dview)))
 
     def _made(
@@ -185,7 +188,7 @@ class _List:
         """Leave it in place of the one before."""
         told = Ask(0, "told", (json.dumps(self.told),))
         commands: tuple[Any, ...] = (*self.commands, Bind(tuple(self.names)), told)
-        to.write(encode(Batch(0, 0, commands)), self.listed, self.places, self.held)
+        to.write(encode(Batch(0, 0, commands)), self.listed, self.places, self.held, self.near)
 
 
 def _without_base(x: Array) -> bool:

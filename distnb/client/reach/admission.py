@@ -162,6 +162,8 @@ def _come(base: Base, pace: Pace) -> bool:
         return _fetched(base, pace)
     base.near = base.memory
     base.session.reaches += 1
+    if base.session.keeping is not None and base.memory is not None:
+        base.session.keeping.reached(base.memory)
     return True
 
 

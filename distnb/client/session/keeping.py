@@ -3,7 +3,11 @@
 What a session has is listed in its segment after each cell, when engines have done what they were
 asked: names, and where their elements lie. That stays as it is until the next list, whatever
 becomes of the arrays meanwhile; but for what engines write in place, of which a note is made
-before. The keeper (:mod:`distnb.client.session.keeper`) holds the segment, and nothing else.
+before, as of what the notebook itself may write. The keeper
+(:mod:`distnb.client.session.keeper`) holds the segment, and nothing else.
+
+Others read arrays by that list (:mod:`distnb.client.lasting.visiting`). For them a number in the
+segment counts when what is listed begins to change, and ends; it is odd while nothing does.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,27 +134,54 @@ class Keeping:
             for handle in command.writes:
                 if handle in self._listed:
                     self._wrote(self._listed[handle])
+        if self._memory.shown:  # to code on engines, which may write at any time
+            for handle in self._memory.seen & self._listed.keys():
+                self._wrote(-1 - self._listed[handle])
 
-    def _wrote(self, number: int) -> None:
+    def reached(self, memory: np.ndarray) -> None:
+        """Note that the notebook may write by itself, and untold, into memory of what is listed."""
+        number = self._places.get(self._memory.place(memory))
+        if number is not None:
+            self._wrote(-1 - number)
+
+    def _wrote(self, mark: int) -> None:
         """Note that what has a number in the list is written; once."""
-        if number not in self._written:
-            self._written.add(number)
+        if mark not in self._written:
+            self.begin()
+            self._written.add(mark)
             written = self._memory.segment.written
-            written[1 + written[0]] = number
+            written[1 + written[0]] = mark
             written[0] += 1
+
+    def begin(self) -> bool:
+        """Note that what is listed may change from now on; tell whether it did not before."""
+        cells = self._memory.segment.cells
+        rested = bool(cells[0] % 2)
+        cells[0] += rested
+        return rested
+
+    def rest(self) -> None:
+        """Note that what is listed stays as it is now, as no cell runs."""
+        cells = self._memory.segment.cells
+        cells[0] += 1 - cells[0] % 2
 
     @property
     def most(self) -> int:
-        """How many bases may be listed."""
-        return len(self._memory.segment.written) - 1
+        """How many bases may be listed, each of which may be noted in two ways."""
+        return (len(self._memory.segment.written) - 1) // 2
 
     def write(
-        self, text: bytes, listed: dict[int, int], places: dict[int, int], held: list[np.ndarray]
+        self,
+        text: bytes,
+        listed: dict[int, int],
+        places: dict[int, int],
+        held: list[np.ndarray],
+        near: Sequence[np.ndarray] = (),
     ) -> None:
         """Take another list for the one before; engines have done what they were asked.
 
         ``listed``: handle -> number, of bases that they may write; ``places``: place -> number;
-        ``held``: what it needs.
+        ``held``: what it needs; ``near``: the memory of what the notebook may write.
         """
         if self._line is None or select.select([self._line], [], [], 0)[0]:
             self._start()  # the keeper was killed
@@ -160,11 +191,16 @@ class Keeping:
             raise MemoryError("shared memory: no room for the list of what is kept")
         memory[:8] = np.frombuffer(np.int64(len(text)).tobytes(), np.uint8)
         memory[8:] = np.frombuffer(text, np.uint8)
+        self.begin()
+        segment.cells[0] += 2
         segment.listed[0] = self._memory.place(memory)
         segment.written[0] = 0
         segment.ended[:] = batch_of(segment.begun)
         self._listed, self._places, self._held = listed, places, [memory, *held]
         self._written = set()
+        for each in near:
+            self.reached(each)
+        segment.cells[0] += 2
 
     def listed(self) -> bytes:
         """Return the list that whoever had the segment before has left; b"" if there is none."""
@@ -201,7 +237,7 @@ def torn(segment: SharedSegment, engines: int) -> set[int]:
         segment.written[0] = 0
     else:
         segment.ended[:] = -1
-    return set(segment.written[1 : 1 + segment.written[0]].tolist())
+    return {mark for mark in segment.written[1 : 1 + segment.written[0]].tolist() if mark >= 0}
 
 
 class Kept(NamedTuple):
@@ -211,6 +247,16 @@ class Kept(NamedTuple):
     facts: dict[str, Any]
     #: The process that holds it, 0 if none does.
     pid: int
+
+    @contextlib.contextmanager
+    def seen(self) -> Iterator[int]:
+        """Look at its memory, of which this gives a descriptor; whoever holds it goes on."""
+        line, fd, _ = _ask(self.folder, keeper.LOOK)
+        line.close()
+        try:
+            yield fd
+        finally:
+            os.close(fd)
 
     def take(self) -> tuple[socket.socket, SharedSegment]:
         """Hold it from now on; return the line to its keeper, and its segment.

@@ -125,7 +125,15 @@ class Recovery:
         self._recut = recut
         self._exchange(engines)
 
-    def replace(self) -> None:
+    def asked(self) -> None:
+        """Go on with other engines where those that are there have died, or do not answer."""
+        connection = self._session.connection
+        if connection.dead or not self._session.transport.alive():
+            self.run()
+        elif connection.silent:
+            self._replace()
+
+    def _replace(self) -> None:
         """End engines that do not answer, and go on with others; as far as these have come.
 
         What they were at was given up. After Ctrl-C the next use goes on with it.

@@ -44,8 +44,8 @@ if TYPE_CHECKING:  # few sessions are kept
 __all__ = ["Session"]
 
 #: What users use of a session.
-_PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "resize", "size"}
-_PUBLIC |= {"start_window"}
+_PUBLIC = {"close", "closed", "flush", "live", "recover", "resize", "size"}
+_PUBLIC |= {"end_window", "start_window"}
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
 
@@ -197,10 +197,7 @@ class Session(Closable):
         with self.recorder.lock, deferred_interrupts():
             while self.connection.sent and not self.transport.alive():
                 self.take_oldest()
-            if self.connection.dead or not self.transport.alive():
-                self.recovery.run()
-            elif self.connection.silent:
-                self.recovery.replace()
+            self.recovery.asked()
 
     def resize(self, engines: int) -> None:
         """Go on with more or fewer engines, on this host; arrays are what they were.
@@ -350,8 +347,7 @@ class Session(Closable):
         """
         if self.closed:
             return
-        if self.connection.dead:
-            self._revive()
+        self._revive()
         if self.connection.ready and self.deferred.pending is not None:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies
@@ -568,12 +564,12 @@ class Session(Closable):
         if self.closed:
             return
         self.connection.keeps = False  # who closes it wants no other engines
-        # Engines that did not answer to Ctrl-C, and end with the session, are not waited for.
-        leaves = self._owner is not None and self.connection.silent
         try:
-            if not (self.connection.dead or leaves):
+            if self.connection.silent and self._owner is not None:  # it would be waited for
+                self._owner.stop()
+            if not self.connection.dead:
                 self.flush()
-            if self.connection.unsettled and self.transport.concurrent and not leaves:
+            if self.connection.unsettled and self.transport.concurrent:
                 # Another session may get the communicator's id, and with it what is on its way.
                 self.ask(lambda slot: Ask(slot, "clocks"))
         except EngineError:
@@ -588,8 +584,6 @@ class Session(Closable):
             self.ledger.close()
             self.memory.close()
             self.progress.close()
-            if leaves and self._owner is not None:
-                self._owner.stop()
             with contextlib.suppress(Exception):  # engines that are gone need no goodbye
                 self.transport.close()
             if self._owner is not None:
