@@ -221,9 +221,8 @@ class Connection:
             if sent.ticket is None:
                 raise self._transport.gone()
             found = Outcome(sent, self._transport.collect(sent.ticket))
-            for reply in found.replies:
-                if reply.aborted and self._dying(sent):
-                    raise self._transport.gone()
+            if any(reply.aborted for reply in found.replies) and self._dying(sent):
+                raise self._transport.gone()
         except EngineError as error:
             if sent.epoch == self.epoch or not self._transport.alive():
                 self._give_up(error)
