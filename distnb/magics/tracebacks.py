@@ -109,7 +109,8 @@ def _notes_shortened(error: BaseException | None) -> Iterator[None]:
 def shortened(tb: TracebackType | None) -> TracebackType | None:
     """Return a traceback without the frames of distnb and of libraries that it has called.
 
-    Functions of the user's that distnb has called stay. It is whole if nothing else is left.
+    Functions of the user's that distnb has called stay. None if nothing else is left, as of what is
+    found at the end of a cell: the error itself tells the line that asked for it.
     """
     frames, within = [], False
     each = tb
@@ -122,7 +123,7 @@ def shortened(tb: TracebackType | None) -> TracebackType | None:
     found: TracebackType | None = None
     for frame in reversed(frames):
         found = TracebackType(found, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return found or tb
+    return found
 
 
 def _asked(tb: TracebackType | None) -> FrameSummary | None:

@@ -626,6 +626,18 @@ def test_errors_of_engines_show_the_line_and_not_the_engines_own(shell, session,
     assert "traceback of rank" in whole
 
 
+def test_errors_that_are_found_at_the_end_of_a_cell_have_no_lines_of_distnbs(
+    shell, session, capsys
+):
+    shell.run_cell("import distnb as dnb\na = dnb.arange(-3, 3)")
+    capsys.readouterr()
+    shell.run_cell("b = a ** a")  # nobody waits for it but the end of the cell
+    text = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert "Integers to negative integer powers are not allowed" in text
+    assert "b = a ** a" in text
+    assert "/distnb/" not in text
+
+
 @pytest.mark.parametrize("lost", ["", "b"])
 def test_an_interrupt_is_three_lines(shell, session, capsys, monkeypatch, lost):
     shell.run_cell("import distnb as dnb\na = dnb.ones(3000)\nb = a + 1")
