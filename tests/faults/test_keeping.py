@@ -308,7 +308,7 @@ def running(notebook):
                 assert line, "it has ended"
 
         yield run
-        shell.kill()
+        shell.stdin.close()  # so that it ends in order, with all that it has started
 
 
 def test_another_notebook_reads_what_stands_still(running, monkeypatch):
