@@ -3,6 +3,7 @@
 import gc
 import subprocess
 import sys
+import weakref
 from contextvars import copy_context
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from numpy._core.multiarray import get_handler_name
 
 import distnb as dnb
+from distnb.client.session import shared_memory
 from distnb.common.memory_pool import NUMPYS_POOL, keep_numpys
 from tests.contract.support import setting
 
@@ -22,6 +24,7 @@ SIZES = [1, 1000, (1 << 16) - 1, 1 << 16, 100_000, 1 << 20, (1 << 21) - 64, 1 <<
 @pytest.fixture(autouse=True)
 def pool():
     """An empty pool with room, in a context that uses it."""
+    gc.collect()  # of what others have left, nothing comes back meanwhile
     keep_numpys(0)
     keep_numpys(1 << 25)
     context = copy_context()
@@ -29,6 +32,7 @@ def pool():
     yield context.run
     keep_numpys(0)
     assert NUMPYS_POOL.held() == 0
+    keep_numpys(dnb.config.pool_bytes)  # of a session that others share
 
 
 def place(x):
@@ -94,7 +98,8 @@ def test_what_does_not_fit_is_refused_and_not_kept(pool):
 
 
 @pytest.mark.tier("test")
-def test_results_of_small_steps_are_from_it_and_come_back():
+def test_results_of_small_steps_are_from_it_and_come_back(monkeypatch):
+    monkeypatch.setattr(shared_memory, "_OPEN", weakref.WeakSet())  # without what others share
     with dnb.inprocess(2), setting(place="auto", cutoff=1 << 20):
         a, b = dnb.ones(20_000), dnb.ones((3, 20_000))  # at home
         for x in (a + 1, a * a, dnb.exp(a), b + a, b - b.mean(axis=0), dnb.concatenate([a, a])):
@@ -106,6 +111,8 @@ def test_results_of_small_steps_are_from_it_and_come_back():
         for _ in range(20):
             a = a * 0.5 + 1.0
         assert NUMPYS_POOL.held() <= held + a.nbytes
+        far = dnb.ones(200_000)  # in reach: its results promise a layout, which a rehearsal finds
+        assert dnb.sort(far + 1).layout == far.layout
     assert NUMPYS_POOL.held() == 0
 
 

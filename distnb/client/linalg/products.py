@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create, numeric, room_for
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
-from distnb.client.handle.fields import fits
+from distnb.client.handle.fields import fits, fresh
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.linalg import grid_products
 from distnb.client.linalg.contraction_commands import (
@@ -384,7 +384,9 @@ def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
         if memory is None:  # engines hold it, or say that there is no room
             return None
     found = np.asarray(watched("matmul", np.matmul, a.near, b.near, out=memory))
-    return made_of(session, found, layout.layout(), memory) if shape else found[()]
+    if memory is not None:
+        return made_of(session, found, layout.layout(), memory)
+    return fresh(session, found, layout) if shape else found[()]
 
 
 def _shape(a: Ints, b: Ints) -> Ints | None:

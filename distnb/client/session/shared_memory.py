@@ -202,7 +202,10 @@ class SharedMemory:
     def close(self) -> None:
         """Let go what nobody has; what users were given stays theirs."""
         _OPEN.discard(self)
-        keep_numpys(config.pool_bytes if _OPEN else 0)
+        others = any(
+            memory.possible for memory in _OPEN
+        )  # rehearsals have none, and are not closed
+        keep_numpys(config.pool_bytes if others else 0)
         self.possible = False
         self._held.clear()
         self._shown = []
