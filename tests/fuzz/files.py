@@ -36,7 +36,7 @@ def _bytes_of(save, *args, **kwargs):
 @contextmanager
 def _file():
     """Give what writes bytes into a file, and returns its path."""
-    handle, path = tempfile.mkstemp(prefix="distnb-fuzz-", suffix=".npy")
+    handle, path = tempfile.mkstemp(prefix="fuzz-", suffix=".npy")
     try:
 
         def written(data):
@@ -234,8 +234,9 @@ def zarr():
     import zarr as library
 
     x = np.arange(48.0).reshape(8, 6)
-    with tempfile.TemporaryDirectory(prefix="distnb-fuzz-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "x.zarr")  # its threads may still read
+    # Its threads may still be there at the end, and make what is gone once more.
+    with tempfile.TemporaryDirectory(prefix="fuzz-", ignore_cleanup_errors=True) as folder:
+        path = os.path.join(folder, "x.zarr")
         parts = []
         for version, head, chunk in ((2, ".zarray", "0.0"), (3, "zarr.json", "c/0/0")):
             for shards in (None, (6, 6)) if version == 3 else (None,):

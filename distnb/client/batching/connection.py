@@ -221,7 +221,10 @@ class Connection:
             if sent.ticket is None:
                 raise self._transport.gone()
             found = Outcome(sent, self._transport.collect(sent.ticket))
-            if any(reply.aborted for reply in found.replies) and self._dying(sent):
+            aborted = False
+            for reply in found.replies:
+                aborted = aborted or reply.aborted
+            if aborted and self._dying(sent):  # for which one waits once
                 raise self._transport.gone()
         except EngineError as error:
             if sent.epoch == self.epoch or not self._transport.alive():
