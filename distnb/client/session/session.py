@@ -347,7 +347,8 @@ class Session(Closable):
         """
         if self.closed:
             return
-        self._revive()
+        if self.connection.dead:
+            self._revive()
         if self.connection.ready and self.deferred.pending is not None:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies
@@ -431,8 +432,7 @@ class Session(Closable):
         self.journal.took(sent.at, sent.commands, sent.freed, [r.times for r in replies])
         if self.measuring.windows:
             self.measuring.take(outcome)
-        error = self.replies.take(outcome)
-        if error is not None:
+        if (error := self.replies.take(outcome)) is not None:
             self.connection.fail(error)
         return sent.epoch == self.connection.epoch and any(r.aborted for r in replies)
 
