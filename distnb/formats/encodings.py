@@ -95,21 +95,14 @@ def market(
     suffix: str = "",
 ) -> Iterator[bytes]:
     """Yield triplets as Matrix Market's lines, as SciPy writes them."""
-    yield from packed(_market(data, rows, columns, shape, field, precision), suffix)
 
+    def lines() -> Iterator[bytes]:
+        for low in range(0, len(data), _TRIPLETS):
+            at = slice(low, low + _TRIPLETS)
+            some = (data[at], (rows[at], columns[at]))
+            yield market_text(some, shape, field=field, precision=precision, symmetry="general")[1]
 
-def _market(
-    data: np.ndarray,
-    rows: np.ndarray,
-    columns: np.ndarray,
-    shape: tuple[int, int],
-    field: str | None,
-    precision: int | None,
-) -> Iterator[bytes]:
-    for low in range(0, len(data), _TRIPLETS):
-        at = slice(low, low + _TRIPLETS)
-        some = (data[at], (rows[at], columns[at]))
-        yield market_text(some, shape, field=field, precision=precision, symmetry="general")[1]
+    yield from packed(lines(), suffix)
 
 
 def market_text(triplets: Any, shape: tuple[int, int], **options: Any) -> tuple[bytes, bytes]:

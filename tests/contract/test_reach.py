@@ -848,3 +848,20 @@ def test_sums_along_axes_have_the_bits_of_engines(session, shape, dist):
                     assert found.to_numpy().tobytes() == bits.tobytes()
                     if isinstance(found, dnb.DistArray):
                         assert found.layout == expected.layout
+
+
+@pytest.mark.parametrize("text", ["ij,j->i", "ij,kj->", "ij,ij->ji", "...j,kj"])
+def test_einsum_of_operands_in_reach_takes_no_batch(session, text):
+    a, b = numbered((60, 7)), numbered((7,) if text == "ij,j->i" else (60, 7))
+    found = {}
+    for place in ("engines", "auto"):
+        with setting(place=place, flush_idle=60):
+            x, y = dnb.array(a, dist="block"), dnb.array(b, dist="block")
+            before = session.batches
+            made = np.einsum(text, x, y)
+            assert place == "engines" or session.batches == before
+            same(made, np.einsum(text, a, b))
+            found[place] = made.copy().layout.base.spell() if made.shape else dnb.isscalar(made)
+            with pytest.raises(ValueError, match=r"^Number of einsum subscripts"):
+                np.einsum("ij", x, y)
+    assert found["auto"] == found["engines"]

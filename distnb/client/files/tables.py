@@ -283,8 +283,7 @@ def read_parquet(
     """
     whole = local_path(path)
     table = parquet.table(whole)
-    wanted = table.names if columns is None else list(dict.fromkeys(columns))
-    table.check(wanted)
+    wanted = _wanted(table, columns)
     if filters is not None:
         return _filtered(table, wanted, _several(filters), (dist, grid), session)
     return _columns(table, wanted, dist, grid, session)
@@ -336,9 +335,15 @@ def read_feather(
     {'x': array([1, 2, 3])}
     """
     table = arrow.table(local_path(path))
-    wanted = table.names if columns is None else list(dict.fromkeys(columns))
-    table.check(wanted)
+    wanted = _wanted(table, columns)
     return _columns(table, wanted, dist, grid, session)
+
+
+def _wanted(table: Table, columns: Sequence[str] | None) -> list[str]:
+    """Return which columns are asked for, by default all; raise if some cannot be had."""
+    found = list(table.names if columns is None else dict.fromkeys(columns))
+    table.check(found)
+    return found
 
 
 def _columns(

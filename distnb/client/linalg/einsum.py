@@ -107,8 +107,10 @@ def _in_reach(text: str, arrays: Sequence[Array], dtype: np.dtype, casting: str)
 
     As of other products, the last digits depend on who computes; not those of one operand's sums.
     """
+    if len(arrays) < 2 or text.count(",") + 1 != len(arrays):
+        return None
     session, (ins, _) = arrays[0].session, _letters(text, arrays)
-    if len(arrays) < 2 or [len(labels) for labels in ins] != [x.ndim for x in arrays]:
+    if [len(labels) for labels in ins] != [x.ndim for x in arrays]:
         return None
     lengths: dict[str, int] = {}
     for x, labels in zip(arrays, ins, strict=True):

@@ -70,9 +70,9 @@ def gives(scalars: bool) -> Callable[[_F], _F]:
         def function(*args: object, **options: object) -> Any:
             found = f(*args, **options)
             for result in found if isinstance(found, tuple) else (found,):
-                given = any(result is x for x in (*args, *options.values()))
-                if isinstance(result, Array) and not given:
-                    result.single = scalars and not result.shape
+                if isinstance(result, Array) and not result.shape and result.single != scalars:
+                    given = any(result is x for x in (*args, *options.values()))
+                    result.single = result.single if given else scalars
             return found
 
         return function  # type: ignore[return-value]
