@@ -81,8 +81,8 @@ ORDER: dict[str, str] = {
         arguments indexing fields array host_arrays conversion copies spilling
     """,
     "distnb.client.reach": """
-        promised_layouts rehearsal admission small_steps engines_order small_reductions methods
-        aliasing whole_functions decorators
+        promised_layouts rehearsal admission small_steps engines_order small_reductions
+        small_products methods aliasing whole_functions decorators
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing

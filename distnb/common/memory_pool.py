@@ -63,8 +63,9 @@ class _Lease(weakref.ref[np.ndarray]):
 class Pool:
     """Memory that came back, kept by size: a loop that makes temporaries pays its page faults once.
 
-    Memory of the segment, which others of the node can read, is kept apart. Its pages are small:
-    new ones cost more, and so does walking across them. So it is made only to be read by others.
+    Memory of the segment, which others of the node can read, is kept apart. Where its pages are
+    small, new ones cost more, and so does walking across them. So it is made only to be read by
+    others.
     """
 
     def __init__(self, limit: int, segment: SharedSegment | None = None) -> None:

@@ -26,6 +26,7 @@ MODULES = {
         "promised_layouts",
         "small_steps",
         "small_reductions",
+        "small_products",
         "methods",
         "rehearsal",
         "whole_functions",

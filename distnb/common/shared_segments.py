@@ -9,6 +9,7 @@ Peers open it through ``/proc``, which lets in processes of the same user only.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import mmap
 import os
@@ -30,6 +31,7 @@ __all__ = [
     "LISTED",
     "WRITTEN",
     "Card",
+    "Pages",
     "SharedSegment",
     "card_of",
     "file_segment",
@@ -58,6 +60,20 @@ _AT_A_TIME = 1 << 25
 BEGUN, ENDED, FAILED, WRITTEN = [64 + (k << 13) for k in range(4)]
 
 
+def _huge_page() -> int:
+    """Return the bytes of a huge page; 0 where the system has none, or none of a usual size."""
+    try:
+        found = int(Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").read_text("ascii"))
+    except (OSError, ValueError):
+        return 0
+    return found if found <= 1 << 25 else 0
+
+
+_HUGE = _huge_page()
+#: Has the system put a huge page in the place of small ones, whatever else it is set to.
+_MADV_COLLAPSE = 25
+
+
 class Card(NamedTuple):
     """How a segment is found: its node, the process that made it, and what it begins with."""
 
@@ -66,6 +82,64 @@ class Card(NamedTuple):
     fd: int
     nbytes: int
     secret: bytes
+
+
+class Pages:
+    """A file in memory, which begins where a huge page can.
+
+    Huge pages come where :meth:`enlarge` asks for them, for systems are set to have none in shared
+    memory. Without them, new memory costs its first user a fault for each 4 KiB, and whoever goes
+    along a column pays for each row again.
+
+    Parameters
+    ----------
+    fd : int
+        The file. Where it has no room behind ``nbytes`` for a huge page, it begins anywhere.
+    nbytes : int
+        How much of it.
+    """
+
+    def __init__(self, fd: int, nbytes: int) -> None:
+        more = _HUGE if _HUGE and os.fstat(fd).st_size >= nbytes + _HUGE else 0
+        self._map = mmap.mmap(fd, nbytes + more)
+        address: int = np.frombuffer(self._map, np.uint8).ctypes.data
+        self._before = -address % more if more else 0
+        if self._before and not _map_again(fd, nbytes, address + self._before):
+            self._before = 0
+        #: What is in it, and where it begins.
+        self.content = memoryview(self._map)[self._before : self._before + nbytes]
+        self.start = address + self._before
+        self._enlarges = more > 0
+
+    def remove(self, start: int, length: int) -> None:
+        """Give a part to the system, for all who have mapped the file."""
+        self._map.madvise(mmap.MADV_REMOVE, self._before + start, length)
+
+    def enlarge(self, start: int, length: int) -> None:
+        """Let a part be of huge pages, as far as it covers any; what is in there stays.
+
+        The caller gets it from its own node of memory. Where the system has none it stays small.
+        """
+        first = -(-start // _HUGE) * _HUGE if self._enlarges else 0
+        length = (start + length - first) // _HUGE * _HUGE if self._enlarges else 0
+        if length <= 0:
+            return
+        np.frombuffer(self.content, np.uint8, length, first)[::_HUGE].max()  # a page in each
+        try:
+            self._map.madvise(_MADV_COLLAPSE, self._before + first, length)
+        except OSError as error:
+            self._enlarges = error.errno != errno.EINVAL  # else no such memory is left now
+
+
+def _map_again(fd: int, nbytes: int, address: int) -> bool:
+    """Map a file at an address where it is mapped, but with another beginning."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
+    fixed = 0x10  # MAP_FIXED, which is not in Python's mmap
+    both = mmap.PROT_READ | mmap.PROT_WRITE
+    found: int | None = libc.mmap(address, nbytes, both, mmap.MAP_SHARED | fixed, fd, 0)
+    return found == address
 
 
 class _Private(mmap.mmap):
@@ -90,32 +164,32 @@ class SharedSegment:
         self.fd = os.memfd_create("distnb") if fd < 0 else fd
         try:
             if fd < 0:
-                os.ftruncate(self.fd, nbytes)
-            self._map = mmap.mmap(self.fd, nbytes)
+                os.ftruncate(self.fd, nbytes + _HUGE)
+            self._pages = Pages(self.fd, nbytes)
         except BaseException:
             self.close()
             raise
-        self._start: int = np.frombuffer(self._map, np.uint8).ctypes.data
+        content = self._pages.content
         #: Where a list of what is kept in it lies; 0: nowhere.
-        self.listed = np.frombuffer(self._map, np.int64, 1, LISTED)
-        self.cells = np.frombuffer(self._map, np.int64, 1, CELLS)
-        self.core = np.frombuffer(self._map, np.int64, 1, CORE)
+        self.listed = np.frombuffer(content, np.int64, 1, LISTED)
+        self.cells = np.frombuffer(content, np.int64, 1, CELLS)
+        self.core = np.frombuffer(content, np.int64, 1, CORE)
         #: How far each process of those that map it is, and the last batch that it has done; below
         #: 0: it has failed to do one.
-        self.begun = np.frombuffer(self._map, np.int64, (ENDED - BEGUN) // 8, BEGUN)
-        self.ended = np.frombuffer(self._map, np.int64, (FAILED - ENDED) // 8, ENDED)
+        self.begun = np.frombuffer(content, np.int64, (ENDED - BEGUN) // 8, BEGUN)
+        self.ended = np.frombuffer(content, np.int64, (FAILED - ENDED) // 8, ENDED)
         #: The last batch in which something failed there, or was warned of.
-        self.failed = np.frombuffer(self._map, np.int64, (WRITTEN - FAILED) // 8, FAILED)
+        self.failed = np.frombuffer(content, np.int64, (WRITTEN - FAILED) // 8, FAILED)
         #: How many of what is listed have been written since, and which.
-        self.written = np.frombuffer(self._map, np.int64, (_GRAIN - WRITTEN) // 8, WRITTEN)
+        self.written = np.frombuffer(content, np.int64, (_GRAIN - WRITTEN) // 8, WRITTEN)
         #: (start, length) of what is free, in order; what came back may be called in at any time.
         self._free = [(_GRAIN, nbytes - _GRAIN)]
         self._returned: deque[tuple[int, int]] = deque()
         #: Whether what nobody refers to is to stay there all the same.
         self._stays = [False]
         if fd < 0:
-            self._map[:LISTED] = os.urandom(LISTED)
-        self.secret = self._map[:LISTED]
+            content[:LISTED] = os.urandom(LISTED)
+        self.secret = bytes(content[:LISTED])
 
     def close(self) -> None:
         """Let nobody else in; those who have mapped it keep it."""
@@ -132,28 +206,30 @@ class SharedSegment:
     def take(self, nbytes: int) -> np.ndarray:
         """Return memory, which comes back when nobody refers to it any more."""
         self._collect()
-        length = -(-nbytes // _GRAIN) * _GRAIN
-        for i, (start, free) in enumerate(self._free):
-            if free >= length:
-                left = [(start + length, free - length)] if free > length else []
-                self._free[i : i + 1] = left
-                return self._lent(start, nbytes, length)
+        for grain in (_HUGE, _GRAIN) if nbytes >= _HUGE > 0 else (_GRAIN,):  # huge pages are whole
+            for i, (start, free) in enumerate(self._free):
+                place = -(-start // grain) * grain
+                if place + _whole(nbytes) <= start + free:
+                    return self._taken(i, place, nbytes)
         raise MemoryError(f"shared memory: no room for {nbytes} bytes")
 
     def claim(self, place: int, nbytes: int) -> np.ndarray:
         """Return memory at a place, with what is there; raises MemoryError if it is taken."""
-        end = place + -(-nbytes // _GRAIN) * _GRAIN
         for i, (start, free) in enumerate(self._free):
-            if start <= place and end <= start + free:
-                sides = ((start, place - start), (end, start + free - end))
-                self._free[i : i + 1] = [side for side in sides if side[1]]
-                return self._lent(place, nbytes, end - place)
+            if start <= place and place + _whole(nbytes) <= start + free:
+                return self._taken(i, place, nbytes)
         raise MemoryError(f"shared memory: no room for {nbytes} bytes at {place}")
 
     def forget(self) -> None:
         """Give to the system what is there where nothing is taken."""
         for start, length in self._free:
-            self._map.madvise(mmap.MADV_REMOVE, start, length)
+            self._pages.remove(start, length)
+
+    def enlarge(self, memory: np.ndarray) -> None:
+        """Let memory that was taken, and that is about to be written, be of huge pages."""
+        offset = self.offset(memory)
+        if offset is not None:
+            self._pages.enlarge(offset, memory.nbytes)
 
     def stay(self) -> None:
         """Give nothing back any more: this process ends, and others go on with what is there."""
@@ -161,12 +237,16 @@ class SharedSegment:
 
     def read(self, place: int, nbytes: int) -> bytes:
         """Return what is written at a place."""
-        return self._map[place : place + nbytes]
+        return bytes(self._pages.content[place : place + nbytes])
 
-    def _lent(self, start: int, nbytes: int, length: int) -> np.ndarray:
-        memory = np.frombuffer(self._map, np.uint8, nbytes, start)
-        mine = os.getpid()
-        back = (mine, self._stays, self._map, self._returned, start, length)
+    def _taken(self, i: int, place: int, nbytes: int) -> np.ndarray:
+        """Return memory at a place in the ``i``-th part that is free."""
+        start, free = self._free[i]
+        length = _whole(nbytes)
+        sides = ((start, place - start), (place + length, start + free - place - length))
+        self._free[i : i + 1] = [side for side in sides if side[1]]
+        memory = np.frombuffer(self._pages.content, np.uint8, nbytes, place)
+        back = (os.getpid(), self._stays, self._pages, self._returned, place, length)
         weakref.finalize(memory, _give_back, *back).atexit = False  # it ends with who has it last
         return memory
 
@@ -174,7 +254,7 @@ class SharedSegment:
         """Give the pages of memory that was taken to the system: it stays taken, and is all 0."""
         offset = self.offset(memory)
         assert offset is not None
-        self._map.madvise(mmap.MADV_REMOVE, offset, -(-memory.nbytes // _GRAIN) * _GRAIN)
+        self._pages.remove(offset, _whole(memory.nbytes))
 
     def write(self, source: np.ndarray) -> np.ndarray:
         """Return memory that was taken, and has the same bytes; the system writes them to its file.
@@ -225,7 +305,7 @@ class SharedSegment:
 
     def offset(self, block: np.ndarray) -> int | None:
         """Return where in the segment an array lies, None if it does not."""
-        at: int = block.__array_interface__["data"][0] - self._start
+        at: int = block.__array_interface__["data"][0] - self._pages.start
         return at if 0 <= at < self.nbytes else None
 
     def _collect(self) -> None:
@@ -241,10 +321,15 @@ class SharedSegment:
             self._free = merged
 
 
+def _whole(nbytes: int) -> int:
+    """Return how much is taken for so many bytes."""
+    return -(-nbytes // _GRAIN) * _GRAIN
+
+
 def _give_back(
     owner: int,
     stays: list[bool],
-    pages: mmap.mmap,
+    pages: Pages,
     returned: deque[tuple[int, int]],
     start: int,
     length: int,
@@ -255,7 +340,7 @@ def _give_back(
     """
     if os.getpid() != owner or stays[0]:
         return
-    pages.madvise(mmap.MADV_REMOVE, start, length)
+    pages.remove(start, length)
     returned.append((start, length))
 
 
@@ -296,7 +381,7 @@ def card_of(segment: SharedSegment, least: int = 0) -> Card:
     return Card((boot, least), os.getpid(), segment.fd, segment.nbytes, segment.secret)
 
 
-def map_segment(card: Card) -> mmap.mmap | None:
+def map_segment(card: Card) -> Pages | None:
     """Map the segment of another process; None if it is out of reach, or another file."""
     path = f"/proc/{card.pid}/fd/{card.fd}"
     try:
@@ -304,12 +389,12 @@ def map_segment(card: Card) -> mmap.mmap | None:
             return None
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
-            pages = mmap.mmap(fd, card.nbytes)
+            pages = Pages(fd, card.nbytes)
         finally:
             os.close(fd)
     except (OSError, ValueError):
         return None
-    return pages if pages[: len(card.secret)] == card.secret else None
+    return pages if pages.content[: len(card.secret)] == card.secret else None
 
 
 def mapped_by(segment: int) -> list[int]:

@@ -865,3 +865,47 @@ def test_einsum_of_operands_in_reach_takes_no_batch(session, text):
             with pytest.raises(ValueError, match=r"^Number of einsum subscripts"):
                 np.einsum("ij", x, y)
     assert found["auto"] == found["engines"]
+
+
+FACTORED = {
+    "solve": lambda a, b: np.linalg.solve(a, b),
+    "solve one": lambda a, b: np.linalg.solve(a, b[:, 0]),
+    "solve stack": lambda a, b: np.linalg.solve(a[None] * [[[1.0]], [[2.0]]], b),
+    "inv": lambda a, b: np.linalg.inv(a),
+    "det": lambda a, b: np.linalg.det(a / 9),
+    "slogdet": lambda a, b: np.linalg.slogdet(a)[1],
+    "cholesky": lambda a, b: np.linalg.cholesky(a + a.T + 300 * np.eye(40)),
+    "eigh": lambda a, b: np.linalg.eigh(a + a.T)[0],
+    "eigvalsh": lambda a, b: np.linalg.eigvalsh(a + a.T),
+    "svdvals": lambda a, b: np.linalg.svdvals(a),
+}
+
+
+@pytest.mark.parametrize("what", FACTORED)
+def test_small_factorizations_take_no_batch(session, what):
+    a, b = numbered((40, 40)) % 7 + 9 * np.eye(40), numbered((40, 3))
+    found = {}
+    for place in ("engines", "auto"):
+        with setting(place=place, flush_idle=60):
+            x, y = dnb.array(a, dist="block"), dnb.array(b)
+            before = session.batches
+            made = FACTORED[what](x, y)
+            assert place == "engines" or session.batches == before
+            np.testing.assert_allclose(np.asarray(made), FACTORED[what](a, b), rtol=1e-9)
+            found[place] = made.copy().layout.base.spell() if np.ndim(made) else dnb.isscalar(made)
+            with pytest.raises(np.linalg.LinAlgError):
+                np.asarray(np.linalg.inv(dnb.zeros((3, 3), dist="block")))
+    assert found["auto"] == found["engines"]
+
+
+def test_rows_of_a_new_array_are_used_without_a_batch(session):
+    with setting(cutoff=1 << 10, flush_idle=60):
+        before = session.batches
+        x, y = dnb.zeros((50, 40)), dnb.empty((500, 2000))
+        y[...] = 1.0
+        for i in range(1, 50):
+            x[i] = x[i - 1] + y[i, :40]
+        if x.near is not None:  # else there is no segment, and engines filled it
+            assert session.batches == before
+        same(x, np.repeat(np.arange(50.0)[:, None], 40, axis=1))
+        assert x.layout == dnb.zeros((50, 40), dist="block").layout

@@ -82,11 +82,84 @@ def test_no_more_than_there_is(segment):
     assert segment.offset(np.empty(9)) is None
 
 
+@pytest.fixture
+def huge():
+    """Return how large huge pages are, and a segment of some."""
+    nbytes = shared_segments._HUGE
+    if not nbytes:
+        pytest.skip("this system has no huge pages of a usual size")
+    made = SharedSegment(6 * nbytes)
+    yield nbytes, made
+    made.close()
+
+
+def test_large_parts_begin_where_a_huge_page_does(huge):
+    nbytes, segment = huge
+    assert segment._pages.start % nbytes == 0
+    small, large, more = segment.take(9), segment.take(nbytes), segment.take(2 * nbytes + 1)
+    assert segment.offset(small) == GRAIN
+    assert segment.offset(large) == nbytes
+    assert segment.offset(more) == 2 * nbytes
+    rest = segment.take(2 * nbytes - 2 * GRAIN)  # where it can only begin elsewhere
+    assert segment.offset(rest) == 4 * nbytes + GRAIN
+    assert segment.offset(segment.take(nbytes - 2 * GRAIN)) == 2 * GRAIN
+
+
+def test_what_is_there_stays_when_pages_become_huge(huge):
+    nbytes, segment = huge
+    before = used(segment)
+    memory = segment.take(2 * nbytes + GRAIN)
+    memory[...] = np.arange(len(memory)) % 251
+    for _ in range(2):
+        segment.enlarge(memory)
+        segment.enlarge(memory[5:9])
+        assert used(segment) == before + 2 * nbytes + GRAIN
+    pages = shared_segments.map_segment(
+        Card(("node", 1), os.getpid(), segment.fd, segment.nbytes, segment.secret)
+    )
+    at = segment.offset(memory)
+    pages.enlarge(at, memory.nbytes)
+    seen = np.frombuffer(pages.content, np.uint8, memory.nbytes, at)
+    for found in (memory, seen):
+        assert (found == np.arange(len(memory)) % 251).all()
+    seen[nbytes] = 7
+    assert memory[nbytes] == 7
+    del memory, found
+    assert used(segment) == before
+
+
+def test_pages_become_huge_before_they_are_written(huge):
+    nbytes, segment = huge
+    before = used(segment)
+    memory = segment.take(2 * nbytes)
+    segment.enlarge(memory)
+    taken = used(segment) - before
+    if taken != 2 * nbytes:
+        pytest.skip("the system has no huge pages left, or gives none")
+    assert not memory.any()
+    segment.empty(memory)
+    assert used(segment) == before
+
+
+def test_where_there_are_no_huge_pages_memory_is_as_it_was(huge, monkeypatch):
+    nbytes, segment = huge
+    monkeypatch.setattr(shared_segments, "_MADV_COLLAPSE", -1)  # as on a system before Linux 6.1
+    memory = segment.take(nbytes)
+    segment.enlarge(memory)
+    memory[...] = 3
+    segment.enlarge(memory)
+    assert (memory == 3).all()
+    monkeypatch.setattr(shared_segments, "_HUGE", 0)
+    plain = SharedSegment(64 * GRAIN)
+    assert plain.offset(plain.take(63 * GRAIN)) == GRAIN
+    plain.close()
+
+
 def test_another_process_file_is_refused(segment, tmp_path):
     card = Card(("node", 1), os.getpid(), segment.fd, segment.nbytes, segment.secret)
     pages = shared_segments.map_segment(card)
     segment.take(8)[...] = 7
-    assert pages[:16] == segment.secret
+    assert pages.content[:16] == segment.secret
     assert shared_segments.map_segment(card._replace(secret=bytes(16))) is None
     assert shared_segments.map_segment(card._replace(fd=9999)) is None
     with open(tmp_path / "file", "wb+") as file:
@@ -298,7 +371,7 @@ def test_ranks_of_a_node_keep_off_each_others_cores(monkeypatch, here, others, a
     segments = [SharedSegment(1 << 17) for _ in range(len(others) + 1)]
     for segment, core in zip(segments[1:], others, strict=True):
         segment.core[0] = core + 1
-    peers = {rank: segment._map for rank, segment in enumerate(segments) if rank}
+    peers = {rank: segment._pages for rank, segment in enumerate(segments) if rank}
     ranks = Node(frozenset(range(len(segments))), 0, segments[0], peers)
     now, asked = [here], []
 

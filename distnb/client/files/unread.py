@@ -60,7 +60,7 @@ class _Unread(Look):
         """Read all of it."""
         base.look = None
         try:
-            base.memory = room_for(base.session, base.shape, base.dtype, base.layout)
+            base.memory = room_for(base.session, base.shape, base.dtype, base.layout, False)
             base.move(base.layout)
             record_creation(base, base.laid("empty"))
             fill_from(self._source, self._view, Array.made(base, View.whole(base.shape)))

@@ -41,9 +41,9 @@ __all__ = [
     "storable",
 ]
 
-#: Bytes up to which an array that the user makes is filled by the notebook, if it lies in reach.
-_FILLED = 1 << 20
-_FILLS = frozenset(("empty", "fill", "index", "random"))
+#: Bytes up to which an array that the user makes is filled by the notebook, if it lies in reach: a
+#: loop over its rows need not wait for engines then.
+_FILLED = {"empty": 1 << 62, "fill": 1 << 22, "index": 1 << 22, "random": 1 << 20}
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
@@ -425,8 +425,10 @@ def create(
         if session.closed:
             session.check_open()
         return hosted(session, filled(shape, dtype, how))
-    memory = room_for(session, shape, dtype, layout) if stays else None
-    if memory is not None and memory.nbytes <= _FILLED and how[0] in _FILLS:
+    mine = prod(shape) * dtype.itemsize <= _FILLED.get(how[0], 0)
+    touched = mine and how[0] != "empty"
+    memory = room_for(session, shape, dtype, layout, touched) if stays else None
+    if memory is not None and mine:
         fill(memory, shape, how)
         return Array.made(Base.reached(session, memory, layout, memory), View.whole(shape))
     base = Base(session, shape, dtype, layout)
@@ -435,14 +437,19 @@ def create(
     return Array.made(base, View.whole(shape))
 
 
-def room_for(session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> np.ndarray | None:
-    """Return memory of the shared segment for a base, None if it cannot lie there."""
+def room_for(
+    session: Session, shape: Ints, dtype: np.dtype, layout: Layout, mine: bool = True
+) -> np.ndarray | None:
+    """Return memory of the shared segment for a base, None if it cannot lie there.
+
+    ``mine``: the notebook is to write it, and not the engines.
+    """
     if config.place == "engines" or not session.memory.fits(shape, layout):
         return None
     room = session.room()
     if room is not None and need(shape, dtype, layout) > room:  # the budget says so
         return None
-    return session.memory.take(shape, dtype, session.settled)
+    return session.memory.take(shape, dtype, session.settled, mine)
 
 
 def record_creation(base: Base, how: tuple[Any, ...]) -> None:

@@ -62,7 +62,7 @@ _SLOGDET: Any = type(np.linalg.slogdet(_ONE))
 # -- factorizations ----------------------------------------------------------------------------
 
 
-@stands_for(np.linalg.cholesky, small="home")
+@stands_for(np.linalg.cholesky, small="products")
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of a positive definite matrix.
 
@@ -210,7 +210,7 @@ def _tall_svd(x: Array) -> list[Array]:
     return [_matmul(q, u), s, vh]
 
 
-@stands_for(np.linalg.svdvals, small="home")
+@stands_for(np.linalg.svdvals, small="products")
 def svdvals(x: ArrayLike, /) -> Array:
     """Return the singular values of matrices, the largest first.
 
@@ -243,7 +243,7 @@ def svdvals(x: ArrayLike, /) -> Array:
     return factored("svdvals", (flat,), (), in_rows, qdwh.svdvals, SPECTRAL)[0]
 
 
-@stands_for(np.linalg.eigh, small="home")
+@stands_for(np.linalg.eigh, small="products")
 def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     """Return eigenvalues and eigenvectors of Hermitian matrices.
 
@@ -277,7 +277,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     )
 
 
-@stands_for(np.linalg.eigvalsh, small="home")
+@stands_for(np.linalg.eigvalsh, small="products")
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian matrices, in ascending order.
 
@@ -377,7 +377,7 @@ def _real(w: Array) -> bool:
 # -- equations ---------------------------------------------------------------------------------
 
 
-@stands_for(np.linalg.solve, small="home")
+@stands_for(np.linalg.solve, small="products")
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Solve systems of linear equations.
 
@@ -421,7 +421,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     return found.alias(found.dview.fix(found.ndim - 1, 0))
 
 
-@stands_for(np.linalg.inv, small="home")
+@stands_for(np.linalg.inv, small="products")
 def inv(a: ArrayLike) -> Array:
     """Return the inverse of square matrices.
 
@@ -458,7 +458,7 @@ def inv_or_nan(a: ArrayLike) -> Array:
     return factored("inv_or_nan", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
 
 
-@stands_for(np.linalg.det, small="home", scalar=True)
+@stands_for(np.linalg.det, small="products", scalar=True)
 def det(a: ArrayLike) -> Array:
     """Return the determinant of square matrices.
 
@@ -484,7 +484,7 @@ def det(a: ArrayLike) -> Array:
     return factored("det", operands(a), (), None, panel_commands.det, on_node=ON_NODE)[0]
 
 
-@stands_for(np.linalg.slogdet, small="home", scalar=True)
+@stands_for(np.linalg.slogdet, small="products", scalar=True)
 def slogdet(a: ArrayLike) -> Any:
     """Return sign and logarithm of the absolute value of the determinant.
 

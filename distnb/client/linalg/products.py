@@ -35,7 +35,8 @@ from distnb.client.math.ufuncs import add_facts
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
 from distnb.client.reach.rehearsal import part, promise
-from distnb.client.reach.small_steps import made_of, product, quick_dot
+from distnb.client.reach.small_products import product, quick_dot
+from distnb.client.reach.small_steps import made_of
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
@@ -94,7 +95,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
         return _with_options(np.matmul, matmul, (x1, x2), out, options)
     a, b = operands(x1, x2)
     if out is None:
-        found = product(a, b)
+        found = product(a, b, matmul)
         if found is not None:
             return found
     _check("matmul", a, b)
@@ -159,7 +160,7 @@ def _dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Any:
     if out is not None:
         _check_exact(out, np.result_type(x.dtype, y.dtype))
     if out is None and min(x.ndim, y.ndim) > 0 and max(x.ndim, y.ndim) < 3:
-        found = product(x, y)
+        found = product(x, y, matmul)
         if found is not None:
             return found
     if 0 in (x.ndim, y.ndim):

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array
 from distnb.client.handle.fields import Fields
+from distnb.client.reach.small_products import product
 from distnb.client.reach.small_reductions import accumulated, quick_reduction
 from distnb.client.reach.small_steps import (
     indexed,
     of_ufunc,
-    product,
     quick_out,
     store,
 )
@@ -71,7 +71,7 @@ def multiplies(long: Callable[[Any, ArrayLike], Any]) -> Callable[[Any, ArrayLik
     @wraps(long)
     def method(self: Array, other: ArrayLike) -> Any:
         y: Any = other
-        found = product(self, y, True) if isinstance(y, Fields) else None
+        found = product(self, y, long, True) if isinstance(y, Fields) else None
         return long(self, other) if found is None else found
 
     return method
@@ -114,7 +114,7 @@ def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
         return of_ufunc(ufunc, inputs, True)
     if ufunc is np.matmul:
         ours = not options and isinstance(inputs[0], Fields) and isinstance(inputs[1], Fields)
-        return product(inputs[0], inputs[1], True) if ours else None
+        return product(inputs[0], inputs[1], None, True) if ours else None
     if method == "accumulate":
         return accumulated(ufunc, inputs[0], options)
     if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:

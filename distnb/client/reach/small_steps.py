@@ -21,7 +21,6 @@ from distnb.client.handle.array import STORABLE, Array
 from distnb.client.handle.fields import Fields, base_of, fresh, is_away, near_of, viewed
 from distnb.client.handle.host_arrays import FLAGS, in_context, tell
 from distnb.client.handle.indexing import BASIC, Turn
-from distnb.client.reach.admission import admitted
 from distnb.client.reach.promised_layouts import promised
 from distnb.client.reach.rehearsal import part, promise
 from distnb.client.session.bases import Base
@@ -42,9 +41,7 @@ __all__ = [
     "of_call",
     "of_scalars",
     "picked",
-    "product",
     "quick",
-    "quick_dot",
     "quick_into",
     "quick_one",
     "quick_out",
@@ -331,43 +328,6 @@ def done(run: Callable[..., Any], args: Sequence[Any], seen: bool = False) -> An
     if type(found) is ndarray and not nd.in_c(found):
         return found.copy()
     return found
-
-
-def product(x: Fields, y: Fields, seen: bool = False) -> Any:
-    """Multiply small matrices and vectors in reach; return None if they are something else."""
-    session, one, other = x.session, near_of(x), near_of(y)
-    if one is None or other is None:
-        both: Any = (x, y)
-        total = both[0].nbytes + both[1].nbytes
-        if total > nd.HALF or session is not y.session or not admitted(session, both, total):
-            return None
-        one, other = both[0].near, both[1].near
-    nbytes = nd.nbytes(one) + nd.nbytes(other)
-    if session is not y.session or nbytes > nd.HALF:
-        return None
-    if not (0 < one.ndim < 3 and 0 < other.ndim < 3):
-        return None
-    if config.place == "engines" and (is_away(x) or is_away(y)):
-        return None
-    found = done(np.matmul, (one, other), seen and nbytes < nd.POOLED)
-    if type(found) is not ndarray:
-        return found
-    return fresh(session, found, promised(session, (), found))
-
-
-def quick_dot(x: Array, y: Array) -> Any:
-    """Multiply two small vectors in reach; return None if they are something else.
-
-    By ``np.dot``, which adds in another order than ``np.matmul`` where vectors have strides.
-    """
-    one, other = near_of(x), near_of(y)
-    if one is None or other is None or one.ndim != 1 or other.ndim != 1:
-        return None
-    if x.session is not y.session or nd.nbytes(one) + nd.nbytes(other) > nd.HALF:
-        return None
-    if config.place == "engines" and (is_away(x) or is_away(y)):
-        return None
-    return done(np.dot, (one, other))
 
 
 def indexed(x: Array, key: Subscript) -> Any:

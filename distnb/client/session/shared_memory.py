@@ -144,15 +144,22 @@ class SharedMemory:
         """Tell whether a base can lie there: whole, in C order, on the engines of this node."""
         return layout.in_order(shape) and prod(shape) > 0 and self.available()
 
-    def take(self, shape: Ints, dtype: np.dtype, settled: int) -> np.ndarray | None:
+    def take(
+        self, shape: Ints, dtype: np.dtype, settled: int, mine: bool = False
+    ) -> np.ndarray | None:
         """Return an array of undefined content; its memory comes back when nobody refers to it.
 
-        None if there is no room. ``settled`` is the last batch that engines have done.
+        None if there is no room. ``settled`` is the last batch that engines have done; ``mine``:
+        the notebook writes it first, and so has its pages near.
         """
         if sum([x.nbytes for x in self._shown]) > _SHOWN:
             self._ask_who_looks()
         found = self.keep(prod(shape) * dtype.itemsize, settled)
-        return None if found is None else np.ndarray(shape, dtype, found)
+        if found is None:
+            return None
+        if mine:
+            self.segment.enlarge(found)
+        return np.ndarray(shape, dtype, found)
 
     @property
     def most_kept(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import weakref
 from math import prod
 from typing import Any
@@ -16,6 +15,7 @@ from distnb.common.shared_segments import (
     FAILED,
     WRITTEN,
     Card,
+    Pages,
     SharedSegment,
     map_segment,
 )
@@ -42,8 +42,8 @@ class Memory:
     def __init__(self, pool_bytes: int, node: Node | None = None) -> None:
         self.node = node
         self.pool = Pool(pool_bytes, None if node is None else node.segment)
-        #: The segment of the notebook, and where it begins, if it has given one to its engines.
-        self._notebooks: tuple[mmap.mmap, int] | None = None
+        #: The segment of the notebook, if it has given one to its engines.
+        self._notebooks: Pages | None = None
         #: There, for when ranks have died: how far each is (:mod:`distnb.wire.progress`), the last
         #: batch that it has done (below 0: it has failed to do one, and no other counts), and the
         #: last in which something failed.
@@ -64,10 +64,13 @@ class Memory:
     def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
         """Return memory from the pool, or new memory, for which the pool may have to make room."""
         try:
-            return self.pool.take(nbytes, shared)
+            found = self.pool.take(nbytes, shared)
         except MemoryError:
             self.pool.clear()
-            return self.pool.take(nbytes, shared)
+            found = self.pool.take(nbytes, shared)
+        if shared and self.node is not None:
+            self.node.segment.enlarge(found)
+        return found
 
     def allocate(self, shape: Ints, dtype: np.dtype, shared: bool = False) -> np.ndarray:
         """Return a C-contiguous block with undefined content; in the segment if asked."""
@@ -98,22 +101,29 @@ class Memory:
         """Map the segment of the notebook; tell whether that could be done."""
         pages = map_segment(card)
         if pages is not None:
-            self._notebooks = pages, np.frombuffer(pages, np.uint8).ctypes.data
-            self.begun = memoryview(pages)[BEGUN:ENDED].cast("q")
-            self.ended = memoryview(pages)[ENDED:FAILED].cast("q")
-            self.failed = memoryview(pages)[FAILED:WRITTEN].cast("q")
+            self._notebooks = pages
+            self.begun = pages.content[BEGUN:ENDED].cast("q")
+            self.ended = pages.content[ENDED:FAILED].cast("q")
+            self.failed = pages.content[FAILED:WRITTEN].cast("q")
         return pages is not None
 
     def at(self, place: int, shape: Ints, dtype: np.dtype) -> np.ndarray:
         """Return what lies at a place of the notebook's segment."""
         assert self._notebooks is not None
-        return np.ndarray(shape, dtype, self._notebooks[0], place)
+        return np.ndarray(shape, dtype, self._notebooks.content, place)
 
-    def lay(self, place: int, offset: int, shape: Ints, dtype: np.dtype) -> np.ndarray:
-        """Return the block of a base that begins at a place, and note who looks at it."""
+    def lay(
+        self, place: int, offset: int, shape: Ints, dtype: np.dtype, new: bool = True
+    ) -> np.ndarray:
+        """Return the block of a base that begins at a place, and note who looks at it.
+
+        ``new``: nobody has written there yet.
+        """
         assert self._notebooks is not None
         nbytes = prod(shape) * dtype.itemsize
-        pages = memoryview(self._notebooks[0])[place + offset : place + offset + nbytes]
+        if new:
+            self._notebooks.enlarge(place + offset, nbytes)
+        pages = self._notebooks.content[place + offset : place + offset + nbytes]
         owner = np.frombuffer(pages, np.uint8)  # which all views of the block refer to
         self._laid[place] = weakref.ref(owner)
         return np.ndarray(shape, dtype, owner)
@@ -132,9 +142,8 @@ class Memory:
     def _in_notebooks(self, block: np.ndarray) -> int:
         """Return where in the notebook's segment an array lies, 0 if it does not."""
         assert self._notebooks is not None
-        pages, start = self._notebooks
-        at: int = block.__array_interface__["data"][0] - start
-        return at if 0 < at < len(pages) else 0
+        at: int = block.__array_interface__["data"][0] - self._notebooks.start
+        return at if 0 < at < len(self._notebooks.content) else 0
 
     # -- what others may still read ------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import os
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from distnb.common.machine import runnable
 from distnb.common.shared_segments import (
     CORE,
     Card,
+    Pages,
     SharedSegment,
     card_of,
     map_segment,
@@ -46,7 +46,7 @@ class Node:
     """
 
     def __init__(
-        self, ranks: frozenset[int], least: int, segment: SharedSegment, peers: dict[int, mmap.mmap]
+        self, ranks: frozenset[int], least: int, segment: SharedSegment, peers: dict[int, Pages]
     ) -> None:
         self.ranks = ranks
         self.least = least
@@ -56,11 +56,11 @@ class Node:
         self._next = 0.0
         #: On which core each rank ran last, counted from 1: this one, and the others.
         self._core = segment.core
-        self._cores = [memoryview(pages)[CORE : CORE + 8].cast("q") for pages in peers.values()]
+        self._cores = [pages.content[CORE : CORE + 8].cast("q") for pages in peers.values()]
 
     def block(self, peer: int, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
         """Return a look at a block in the segment of a peer, flat."""
-        return np.ndarray((count,), dtype, self._peers[peer], offset)
+        return np.ndarray((count,), dtype, self._peers[peer].content, offset)
 
     def spread(self) -> None:
         """Leave this core if others of the node are on it, and fewer on another one.

@@ -139,25 +139,25 @@ class BaseTable:
             base.block = self.own_block(base, local)
         base.virtual = False
 
-    def lay(self, base: LocalBase, place: int) -> bool:
+    def lay(self, base: LocalBase, place: int, new: bool = True) -> bool:
         """Give a base memory in the notebook's segment, where all parts lie one after the other.
 
-        What it holds, it takes along; else its content is what lies there. Returns whether it is
-        there: what ``%px`` looks at is not moved.
+        What it holds, it takes along; else its content is what lies there, unless it is ``new``.
+        Returns whether it is there: what ``%px`` looks at is not moved.
         """
         local = base.layout.local_shape(base.shape, self.rank)
         if local is None:
             return True
-        there = self.laid(base, local, place)
+        there = self.laid(base, local, place, new)
         if base.block is None:
             base.block = there
             return True
         return self._replace(base, there)
 
-    def laid(self, base: LocalBase, local: Ints, place: int) -> np.ndarray:
+    def laid(self, base: LocalBase, local: Ints, place: int, new: bool = True) -> np.ndarray:
         """Return memory of the notebook's segment for this rank's part of a base."""
         before = base.layout.place(base.shape, self.rank) * base.dtype.itemsize
-        found = self.memory.lay(place, before, local, base.dtype)
+        found = self.memory.lay(place, before, local, base.dtype, new)
         base.place = place
         return found
 

@@ -201,7 +201,7 @@ class Executor:
         """Give a base a place in the notebook's segment, if it has one, and fill it."""
         kind, place, *how = command.how
         if place:
-            self.store.lay(base, place)
+            self.store.lay(base, place, kind in ("at", "room"))
         self._check(command)
         if kind == "at" and how[0] == "data":
             part = creation.adopt(buffers, how[1], command, self.store.rank)
