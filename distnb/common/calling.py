@@ -15,6 +15,7 @@ import numpy as np
 from distnb.common.errors import SessionError, explain
 
 __all__ = [
+    "HERE",
     "Elements",
     "Slices",
     "Task",
@@ -35,7 +36,7 @@ class _Here(threading.local):
     engine = False
 
 
-_HERE = _Here()
+HERE = _Here()
 
 
 class Elements(NamedTuple):
@@ -265,16 +266,16 @@ def without_halo(found: Any, shape: tuple[int, ...], halo: tuple[int, ...]) -> n
 @contextmanager
 def on_engine() -> Iterator[None]:
     """Mark that an engine calls a function of the user's: no session can be used in it."""
-    _HERE.engine = True
+    HERE.engine = True
     try:
         yield
     finally:
-        _HERE.engine = False
+        HERE.engine = False
 
 
 def check_side() -> None:
     """Raise SessionError if an engine calls a function of the user's."""
-    if _HERE.engine:
+    if HERE.engine:
         raise _no_session("none on an engine")
 
 

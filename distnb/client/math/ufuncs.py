@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, numeric
 from distnb.client.math.ufunc_texts import docstring, method_docstring
+from distnb.client.reach.methods import called
 from distnb.client.reach.small_steps import of_call, of_scalars, quick
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
@@ -141,6 +142,9 @@ def add_facts(function: Any, ufunc: np.ufunc) -> None:
 def _method(ufunc: np.ufunc, name: str) -> _Function:
     def method(x: ArrayLike, /, *others: ArrayLike, **options: Any) -> Any:
         inputs: tuple[Any, ...] = (x, *others)
+        found = called(ufunc, name, inputs, options) if isinstance(x, Array) else None
+        if found is not None:
+            return found
         if name != "at" and all(map(understood, inputs)):  # at writes into x
             inputs = _first_array(*inputs)
         return getattr(ufunc, name)(*inputs, **options)
@@ -305,10 +309,12 @@ def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
     if x is _NONE or y is _NONE:
         raise ValueError("either both or neither of x and y should be given")
     given: tuple[Any, ...] = (condition, x, y)
+    found = quick(np.where, given)
+    if found is not None:
+        return found
     if any(one is None for one in given):
         numeric(np.dtype(object))  # which is refused
-    found = quick(np.where, given)
-    return elementwise("where", *_first_array(*given)) if found is None else found
+    return elementwise("where", *_first_array(*given))
 
 
 @stands_for(np.clip, small="exact")

@@ -68,7 +68,8 @@ def made(
         found = in_context().run(numpys, *args, **options)
     except BaseException as error:
         return left(error)
-    if not _is_result(found):
+    usual = type(found) is ndarray and found.dtype in STORABLE
+    if not usual and not _is_result(found):
         return None
     if FLAGS:
         tell(numpys.__name__)

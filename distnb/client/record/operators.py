@@ -161,7 +161,7 @@ def _defers(y: object, swap: bool) -> bool:
     kind = type(y)
     if hasattr(kind, "__array_ufunc__"):
         return kind.__array_ufunc__ is None
-    return not swap and getattr(kind, "__array_priority__", 0) > 0
+    return not swap and getattr(y, "__array_priority__", 0) > 0
 
 
 #: What compares elements with text, dates and objects.

@@ -13,7 +13,7 @@ from typing import Any
 from distnb.client.session.session import Session
 from distnb.client.transport.inprocess import InProcess
 from distnb.client.transport.spmd import Spmd
-from distnb.common.calling import check_side
+from distnb.common.calling import HERE, check_side
 from distnb.common.config import config
 from distnb.common.errors import DistnbError, SessionError, check_count, explain
 from distnb.common.machine import cores
@@ -413,8 +413,9 @@ def active() -> Session | None:
 
 def need(found: Session | None) -> Session:
     """Return a session that can be used, by default the current one."""
-    if found is None:
-        return session()
+    if found is None:  # as session() does, in half the time: each number that is made asks
+        usual = _CURRENT[-1] if _CURRENT else None
+        return session() if usual is None or usual.closed or HERE.engine else usual
     if not isinstance(found, Session):
         raise TypeError(explain("session", type(found).__name__, "a Session", "pass dnb.session()"))
     if found.closed:
