@@ -216,7 +216,8 @@ a = dnb.ones((30, 30))
 for _ in range(3):
     b = (a + a.T).sum().item()
 pids = [about["pid"] for about in session.transport.about]
-maps = [open(f"/proc/{pid}/maps").read().count("/memfd:distnb") for pid in pids]
+texts = [open(f"/proc/{pid}/maps").read().splitlines() for pid in pids]
+maps = [len({line.split()[4] for line in text if "/memfd:distnb" in line}) for text in texts]
 print(*pids, *maps, flush=True)
 if sys.argv[1] == "engine":
     os.kill(pids[1], signal.SIGKILL)

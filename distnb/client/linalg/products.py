@@ -147,7 +147,8 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     6.0
     """
     if out is None and isinstance(a, Array) and isinstance(b, Array):
-        found = quick_dot(a, b)
+        of_vectors = a.ndim == b.ndim == 1
+        found = quick_dot(a, b) if of_vectors else product(a, b, matmul, run=np.dot)
         if found is not None:
             return found
     return _dot(a, b, out)
@@ -160,7 +161,7 @@ def _dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Any:
     if out is not None:
         _check_exact(out, np.result_type(x.dtype, y.dtype))
     if out is None and min(x.ndim, y.ndim) > 0 and max(x.ndim, y.ndim) < 3:
-        found = product(x, y, matmul)
+        found = product(x, y, matmul, run=np.dot)
         if found is not None:
             return found
     if 0 in (x.ndim, y.ndim):

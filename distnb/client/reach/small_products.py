@@ -22,10 +22,11 @@ __all__ = ["product", "quick_dot"]
 _LARGE = 1 << 28
 
 
-def product(x: Fields, y: Fields, long: Any, seen: bool = False) -> Any:
+def product(x: Fields, y: Fields, long: Any, seen: bool = False, run: Any = np.matmul) -> Any:
     """Multiply matrices and vectors in reach; return None if they, or the result, are not small.
 
     A matrix may be large if ``long``, which multiplies on engines, says how the result lies.
+    ``run`` is what NumPy is asked for: with strides ``np.dot`` adds in another order.
     """
     session, one, other = x.session, near_of(x), near_of(y)
     if one is None or other is None:
@@ -42,7 +43,7 @@ def product(x: Fields, y: Fields, long: Any, seen: bool = False) -> Any:
         return None
     if config.place == "engines" and (is_away(x) or is_away(y)):
         return None
-    found = done(np.matmul, (one, other), seen and nbytes < nd.POOLED)
+    found = done(run, (one, other), seen and nbytes < nd.POOLED)
     if type(found) is not ndarray:
         return found
     if large and (is_away(x) or is_away(y)):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import STORABLE, Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, array_of, from_host
-from distnb.client.handle.fields import fits
+from distnb.client.handle.fields import fits, fresh
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.aliasing import outline
 from distnb.client.reach.small_steps import like
@@ -209,7 +209,7 @@ def _listed(data: Any, dtype: DTypeLike | None) -> Any:
         return None  # what is wrong is said by who reads it otherwise
     if host.dtype not in STORABLE:
         return None
-    return hosted(need(None), host) if fits(host.nbytes) else array_of(need(None), host)
+    return fresh(need(None), host, None) if fits(host.nbytes) else array_of(need(None), host)
 
 
 def _read_here(x: Array) -> Any:
