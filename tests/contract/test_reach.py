@@ -13,6 +13,7 @@ import pytest
 import distnb as dnb
 from distnb.client.reach import admission, small_steps
 from distnb.client.session import shared_memory
+from distnb.ops import table
 from tests.contract.support import numbered, same, setting
 
 pytestmark = pytest.mark.ways("one", "four", "started")
@@ -896,6 +897,41 @@ def test_small_factorizations_take_no_batch(session, what):
             with pytest.raises(np.linalg.LinAlgError):
                 np.asarray(np.linalg.inv(dnb.zeros((3, 3), dist="block")))
     assert found["auto"] == found["engines"]
+
+
+WINDOWS = [
+    (slice(None), slice(2, 5), None, slice(7, 1, -2)),
+    (slice(1, 6), 3),
+    (slice(4, 4), slice(None), 5),
+    (slice(5, 2, -1), slice(3, 6), slice(1, 9, 3)),
+    (2, slice(1, -1), slice(-4, None)),
+    (..., slice(1, 3)),
+]
+
+
+@pytest.mark.parametrize("dist", ["block", ("*", "block"), ("cyclic", "*", "block"), "replicated"])
+def test_windows_lie_as_on_engines(dist):
+    a = numbered((8, 9, 10))
+    found = {}
+    for place in ("engines", "auto"):
+        with setting(place=place, cutoff=0):
+            x = dnb.array(a, dist=dist)
+            results = [(x[key] + 1, x[key].sum(axis=0)) for key in WINDOWS]
+            found[place] = [r.copy().layout.base.spell() for pair in results for r in pair]
+            for key, (more, total) in zip(WINDOWS, results, strict=True):
+                same(more, a[key] + 1)
+                same(total, a[key].sum(axis=0))
+    assert found["auto"] == found["engines"]
+
+
+def test_a_loop_over_windows_finds_one_layout():
+    with setting(cutoff=0):
+        x = dnb.array(numbered((8, 40, 40)), dist="block")
+        for i in range(30):
+            (x[:, i : i + 3, i : i + 4] * 2.0).sum(axis=(1, 2)).copy().layout  # noqa: B018
+            if i == 1:
+                before = table.kept_layout.cache_info().misses
+        assert table.kept_layout.cache_info().misses == before
 
 
 def test_rows_of_a_new_array_are_used_without_a_batch(session):

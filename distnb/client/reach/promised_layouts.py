@@ -19,10 +19,10 @@ from distnb.client.batching.entries import Promised
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array
 from distnb.client.handle.fields import Fields, fits
-from distnb.client.handle.indexing import some_axes, view_of
+from distnb.client.handle.indexing import Turn, some_axes, view_of
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, default_layout
-from distnb.geometry.views import Placed, follow
+from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
 
 __all__ = ["DEEPEST", "Promise", "promised", "reduced", "scanned", "told"]
@@ -127,10 +127,37 @@ def _found(known: Sequence[tuple[Any, Ints, Any]], shape: Ints, size: int) -> La
     views = []
     for promise, base, seen in known:
         layout = promise.layout() if type(promise) is Promise else promise
-        view = view_of(seen, base)
+        view = _like(seen, layout, base)
         stretched = view if view.shape == shape else view.broadcast(shape)
         views.append((prod(view.shape), Placed(base, layout, stretched)))
     return table.kept_layout(tuple(views), shape, size)
+
+
+def _like(seen: Any, layout: Layout, shape: Ints) -> View:
+    """Return a view of which results lie as of the one that is told: it may begin elsewhere.
+
+    Along axes that are not split it is moved to their beginning, so that a loop over windows finds
+    its layout once.
+    """
+    if type(seen) is tuple and type(seen[0]) is View and seen[0].is_whole(shape):
+        items: list[Any] = []
+        for k in seen[1] if type(seen[1]) is tuple else (seen[1],):
+            d = len(items) - items.count(None)
+            if k is Ellipsis or type(seen[1]) is Turn:
+                return view_of(seen, shape)
+            split = k is None or layout.parts(d) > 1
+            items.append(k if split else _from_start(k, shape[d]))
+        seen = seen[0], tuple(items)
+    return view_of(seen, shape)
+
+
+def _from_start(k: Any, n: int) -> Any:
+    """Return what takes as many elements of an axis, in the same way, from its beginning on."""
+    if type(k) is not slice:
+        return 0
+    start, stop, step = k.indices(n)
+    count = len(range(start, stop, step))
+    return slice(0, (count - 1) * step + 1, step) if count and step > 0 else k
 
 
 def reduced(x: Array, axis: Axes) -> Layout | Promised | None:
@@ -154,14 +181,14 @@ def scanned(x: Array, axis: int) -> Layout | Promised | None:
 
 def _of_scanned(promise: Layout | Promised, shape: Ints, seen: Any, axis: int, size: int) -> Layout:
     layout = promise if isinstance(promise, Layout) else promise.layout()
-    return table.sorted_layout(Placed(shape, layout, view_of(seen, shape)), axis, size)
+    return table.sorted_layout(Placed(shape, layout, _like(seen, layout, shape)), axis, size)
 
 
 def _of_reduced(
     promise: Layout | Promised, shape: Ints, seen: Any, axis: Axes, size: int
 ) -> Layout:
     layout = promise if isinstance(promise, Layout) else promise.layout()
-    view = view_of(seen, shape)
+    view = _like(seen, layout, shape)
     axes = some_axes(axis, len(view.shape)) if view.shape else ()
     placed = Placed(shape, layout, view)
     found, exact = table.reduction_layout(placed, axes, size)
