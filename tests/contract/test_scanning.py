@@ -142,6 +142,30 @@ def test_options_and_errors(session):
     same(out, y.cumsum())
 
 
+METHODS = [
+    lambda m, x: m.add.accumulate(x, 1),
+    lambda m, x: m.maximum.accumulate(x, -1),
+    lambda m, x: m.add.accumulate(x, 1, np.float32),
+    lambda m, x: m.subtract.accumulate(x, 5),
+    lambda m, x: m.add.accumulate(x),
+    lambda m, x: m.add.accumulate(x, axis=1, dtype=int),
+    lambda m, x: m.add.reduce(x, 1),
+    lambda m, x: m.maximum.reduce(x, None, None, None, True),
+    lambda m, x: m.subtract.outer(x, x[0]),
+    lambda m, x: m.multiply.reduceat(x, [0, 2, 1], 1),
+    lambda m, x: m.add.at(x, (0, 1), 7.0) or x,
+]
+
+
+@pytest.mark.parametrize("cutoff", [0, 1 << 20])
+def test_methods_of_ufuncs_in_our_namespace(session, cutoff):
+    with setting(cutoff=cutoff, place="auto"):
+        for call in METHODS:
+            a = np.arange(12.0).reshape(3, 4)
+            b = dnb.array(a)
+            agree(lambda f=call, a=a: f(np, a), lambda f=call, b=b: f(dnb, b))
+
+
 # -- segments --------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,8 @@
 """Factorizations, equations and eigenvalues of matrices and stacks of them, as in ``numpy.linalg``.
 
 Where what is done is told by :mod:`distnb.client.linalg.factorization_commands`. Results are
-NumPy's up to rounding, and up to the signs that factors leave open.
+NumPy's up to rounding, and up to the signs that factors leave open. Up to 4 MB that the notebook
+has in reach, NumPy does itself where engines would send it all to one of them.
 """
 
 from __future__ import annotations

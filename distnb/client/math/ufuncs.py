@@ -142,9 +142,10 @@ def add_facts(function: Any, ufunc: np.ufunc) -> None:
 def _method(ufunc: np.ufunc, name: str) -> _Function:
     def method(x: ArrayLike, /, *others: ArrayLike, **options: Any) -> Any:
         inputs: tuple[Any, ...] = (x, *others)
-        found = called(ufunc, name, inputs, options) if isinstance(x, Array) else None
-        if found is not None:
-            return found
+        if isinstance(x, Array) and not others:  # NumPy says which option these are
+            found = called(ufunc, name, inputs, options)
+            if found is not None:
+                return found
         if name != "at" and all(map(understood, inputs)):  # at writes into x
             inputs = _first_array(*inputs)
         return getattr(ufunc, name)(*inputs, **options)
