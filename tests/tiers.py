@@ -5,9 +5,11 @@ A test is in the tier that ``pytest.mark.tier`` names, on itself or on its modul
 make *test* smaller than *test-all*:
 
 - ``cases(n)``: of a function's parameters only so many, evenly chosen; in the contract five, else,
-  and four where it runs again in processes of its own;
+  and two where it runs again in processes of its own;
 - ``ways(...)``: the contract runs on three engines in this process, and what uses MPI runs on MPICH;
-  a test runs in other ways where something can differ there, and these are named.
+  a test runs in other ways where something can differ there, and these are named. Those of a whole
+  module are taken by turns: about eight of its functions run in each. ``ways(..., every=True)`` has
+  them all.
 """
 
 import os
@@ -96,12 +98,26 @@ def _is_asked_for(item, on_open_mpi):
 def has_way(test, word):
     """Tell whether a test of the contract runs in the session that a word names."""
     ways = {_OF_SESSION.get(part, part) for part in word.split(":")} & WAYS.keys()
-    return TIER == "test-all" or ways <= _marked(test)
+    if TIER == "test-all" or not ways:
+        return True
+    every = ways <= _marked(test, lambda place, mark: place is test or mark.kwargs.get("every"))
+    return every or (ways <= _marked(test) and _has_turn(test, *ways))
 
 
-def _marked(item):
-    """Return the ways with which a test is marked."""
-    marked = {way for mark in item.iter_markers("ways") for way in mark.args}
+#: Functions of a module of the contract that run in each of the module's other ways.
+_TURNS = 8
+
+
+def _has_turn(test, way):
+    """Tell whether it is this function's turn to run in a way of its module."""
+    names = [name for name in vars(test.module) if name.startswith("test_")]
+    return (names.index(test.name) + [*WAYS].index(way)) % max(1, len(names) // _TURNS) == 0
+
+
+def _marked(item, counts=lambda place, mark: True):
+    """Return the ways with which a test is marked, by those marks that count."""
+    marks = item.iter_markers_with_node("ways")
+    marked = {way for place, mark in marks if counts(place, mark) for way in mark.args}
     if wrong := marked - WAYS.keys():
         raise pytest.UsageError(f"{item.nodeid}: ways: got {wrong}, expected some of {[*WAYS]}")
     return marked

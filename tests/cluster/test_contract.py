@@ -19,7 +19,7 @@ LIMIT = 600
 
 def suite_environment(outer):
     """Return what a suite gets: fewer examples, and fewer cases."""
-    fewer = {"DISTNB_TEST_EXAMPLES": str(min(SCALE, 0.15)), "DISTNB_TEST_CASES": "4"}
+    fewer = {"DISTNB_TEST_EXAMPLES": str(min(SCALE, 0.15)), "DISTNB_TEST_CASES": "2"}
     return outer | fewer | {"PYTEST_ADDOPTS": ""}
 
 

@@ -25,7 +25,7 @@ def thin(items, least=17):
     return list(items)[:: max(1, min(least, round(1 / SCALE)))]
 
 
-def thin_parameters(tests, whole="inprocess:3", least=3):
+def thin_parameters(tests, whole="inprocess:3", least=2):
     """Return a share of each test function's parameters, the same on all ranks.
 
     All of them run on three engines in this process (three finds what two and four hide); other

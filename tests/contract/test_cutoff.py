@@ -16,7 +16,7 @@ from distnb.client.record.operation_cache import OperationCache
 from tests.contract.support import agree, numbered, on_engines, outcome, same, setting, take
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("cutoff")
+pytestmark = pytest.mark.ways("cutoff", every=True)
 
 HERE = "in the notebook"
 

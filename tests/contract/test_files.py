@@ -55,7 +55,7 @@ def same(got, want):
 # -- NumPy's own files -------------------------------------------------------------------------
 
 
-@pytest.mark.cases(5)
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_npy_both_ways(here, shape):
     for dtype in ("f8", "?", "c8", "i2"):

@@ -54,7 +54,7 @@ def test_hdf5_both_ways(here, shape, options):
             same(dnb.open("n.h5", "a")[::-2, 1:], x[::-2, 1:])
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_zarr_both_ways(here, shape):
     zarr = pytest.importorskip("zarr")

@@ -158,7 +158,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.cases(6)
+@pytest.mark.cases(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
 @pytest.mark.parametrize(("shape", "dtype"), KINDS, ids=str)

@@ -38,7 +38,7 @@ def sent(session, run):
     return sum(rank.bytes for op in report.ops for rank in op.ranks)
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
 @pytest.mark.parametrize(("shape", "dtype"), KINDS, ids=str)

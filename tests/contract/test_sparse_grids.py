@@ -50,7 +50,7 @@ def sent(session, run):
     return sum(rank.messages for rank in ranks), sum(rank.bytes for rank in ranks)
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
 @pytest.mark.parametrize(("shape", "dtype"), KINDS, ids=str)
@@ -64,7 +64,7 @@ def test_expressions(session, shape, dtype, fmt, which):
 
 
 @pytest.mark.ways("four", "spmd", "openmpi")
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_grids(session, dtype, fmt):

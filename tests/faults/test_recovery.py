@@ -396,6 +396,7 @@ def test_a_session_on_some_of_the_engines(doomed):
 # Random programs
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.ways("openmpi")
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("seed", range(4))

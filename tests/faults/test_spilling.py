@@ -113,11 +113,11 @@ def test_three_times_the_memory(spilling):
     assert on_disk(spilling) < 1 << 20
 
 
-def test_without_a_disk_it_is_refused(monkeypatch):
-    with own_engines(2, monkeypatch) as session:
-        limit(session)
-        with pytest.raises(MemoryError, match=r"start a session with dnb\.config\.spill = a dir"):
-            many()
+def test_without_a_disk_it_is_refused(cluster, monkeypatch):
+    monkeypatch.setattr(cluster.handles.budget, "share", 0)  # as it was, afterwards
+    limit(cluster)
+    with pytest.raises(MemoryError, match=r"start a session with dnb\.config\.spill = a dir"):
+        many()
 
 
 @pytest.mark.cases(2)

@@ -28,7 +28,7 @@ def environment(launcher, ranks):
     share = min(SCALE, 0.15 if ranks < 3 else 0.1)
     return found | {
         "DISTNB_TEST_EXAMPLES": str(share),
-        "DISTNB_TEST_CASES": "4",
+        "DISTNB_TEST_CASES": "2",
         "DISTNB_TEST_SESSION": f"spmd:{ranks}",
         "PYTEST_ADDOPTS": "",
         "COLUMNS": "120",

@@ -95,11 +95,13 @@ FORBIDDEN = [
 ]
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(("module", "source"), ALLOWED)
 def test_allowed(tmp_path, module, source):
     assert arrows.violations(tree(tmp_path, **{module: source})) == []
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize(("module", "source", "target"), FORBIDDEN)
 def test_forbidden(tmp_path, module, source, target):
     (found,) = arrows.violations(tree(tmp_path, **{module: source}))

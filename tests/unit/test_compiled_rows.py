@@ -60,6 +60,7 @@ CASES = [("f8", 3), ("f8", 19), ("f4", 8)]
 ALL = [(dtype, n) for dtype in ("f8", "f4", "i8") for n in (*range(2, 34), 63, 64)]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("dtype", "n"), CASES)
 def test_distances_have_numpys_digits(session, runs, dtype, n):
     distances_of(dtype, n)

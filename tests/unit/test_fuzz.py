@@ -35,7 +35,7 @@ def test_a_manifest_with_a_dtype_that_is_none(dtype):
 
 
 def test_damaged_bytes():
-    done = fuzzed(150)
+    done = fuzzed(50)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == len(TARGETS)
 
@@ -46,9 +46,9 @@ def test_damaged_files_of_other_libraries(name):
         name, []
     ):
         pytest.importorskip(needed)
-    done = fuzzed(150, name)
+    done = fuzzed(50, name)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{name}: 150 inputs")
+    assert done.stdout.startswith(f"{name}: 50 inputs")
 
 
 @pytest.mark.tier("test-all")

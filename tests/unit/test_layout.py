@@ -786,7 +786,7 @@ def test_follow(data, shape, size):
     check_follow_unbalanced(operand, size)
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("size", range(1, 8))
 def test_follow_small(size):
     """Every view of one axis, for each kind; views of blocks are followed exactly."""

@@ -27,7 +27,7 @@ from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.bars import FRAME
 from distnb.widgets.times import account, glance
 from distnb.widgets.times.account import STYLES, bars_svg
-from tests.tiers import examples
+from tests.tiers import examples, some
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 from tests.unit.runs import MS, reports, span, step
 from tests.unit.runs import report as made
@@ -268,6 +268,7 @@ def test_of_many_engines_the_worst_pairs_are_shown(n):
 # -- Pages -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 8, 16, 64, 200])
 @pytest.mark.parametrize("steps", [1, 14, 60])
 def test_pages_are_small_and_say_what_the_text_says(n, steps):
@@ -424,7 +425,7 @@ def test_a_page_of_its_own(tmp_path):
 
 
 def test_a_picture(tmp_path, pyplot):
-    for n in (3, 20):
+    for n in some((3, 20), 1):
         data = TimeReport(ring(n)).to_png(tmp_path / "report.png")
         assert data.startswith(b"\x89PNG\r\n\x1a\n")
         assert (tmp_path / "report.png").read_bytes() == data
@@ -539,6 +540,7 @@ def test_golden_diff():
     assert repr(worse).startswith("2.00 times as long")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "found",
     [
@@ -557,6 +559,7 @@ def test_reports_of_nothing(found, pyplot):
     assert repr(shown.diff(shown))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("n", [1, 4, 64, 200])
 def test_plot_of_times(n, pyplot):
     shown = TimeReport(report(n))

@@ -55,6 +55,7 @@ def arrays(a):
     return a.data, a.indices, a.indptr
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("add", "multiply", "kinds"), CASES)
 @pytest.mark.timeout(300)
 def test_same_digits(compiler, add, multiply, kinds):

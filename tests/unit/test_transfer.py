@@ -172,7 +172,7 @@ def views_small(n):
     yield whole_axis.fix(0, n // 2).broadcast((n,))
 
 
-@pytest.mark.cases(6)
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("n", [1, 5])
 def test_apply_is_numpy_small(size, n):
@@ -217,6 +217,7 @@ def layouts_2d(shape, size):
         yield Layout(Grid.of((size // 2, 2)), (Whole(), Cyclic()), (-1, 0))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("size", SIZES)
 def test_apply_is_numpy_on_2d_grids(size):
     """Every pair of layouts of two axes, the input transposed."""

@@ -400,6 +400,7 @@ def test_page_is_well_formed_and_complete(placed):
     assert "an array" in root.find(".//b").text
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("placed", LARGE.values(), ids=LARGE)
 def test_large_layouts_stay_small(placed, pyplot):
     check_svg(parse(to_html(placed, "f8", "<" * 10_000)))
@@ -473,6 +474,7 @@ def test_tints_can_be_read():
 # -- The plot --------------------------------------------------------------------------------------
 
 
+@pytest.mark.cases(6)
 @ALL
 def test_plot_draws_every_box(placed, pyplot):
     ax = plot(placed, "f8")
