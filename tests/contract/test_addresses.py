@@ -14,6 +14,8 @@ from tests.serving import serving
 pytest.importorskip("aiohttp")
 pytestmark = [
     pytest.mark.ways("one", "started"),
+    # Ranks that each serve the files have addresses of their own.
+    pytest.mark.skipif("spmd" in os.environ.get("DISTNB_TEST_SESSION", ""), reason="one notebook"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 X = numbered((60, 50))
