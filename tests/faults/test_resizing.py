@@ -115,6 +115,21 @@ def arrays_of(found, data):
 
 
 @pytest.mark.tier("test-all")
+@pytest.mark.ways("openmpi")
+def test_a_lost_engine_can_be_gone_without(doomed):
+    data = numbers(300, 200)
+    x, y = dnb.array(data), dnb.array(data, dist=("*", "cyclic"))
+    doomed.flush()
+    with setting(recover="ask"):
+        kill(doomed, 1)
+        with pytest.raises(EngineError, match="have died"):
+            (x + 1).to_numpy()
+        doomed.resize(1)
+        np.testing.assert_array_equal((x + y).to_numpy(), 2 * data)
+        assert doomed.size == len(doomed.transport.about) == 1
+
+
+@pytest.mark.tier("test-all")
 def test_how_they_are_cut(doomed):
     rows, grid = dnb.ones((40, 40)), dnb.ones((40, 40), dist=("block", "block"))
     copies = dnb.ones((40, 40), dist="replicated")

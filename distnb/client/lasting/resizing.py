@@ -45,6 +45,8 @@ T = TypeVar("T")
 def resize(session: Session, engines: int) -> None:
     """Go on with another number of engines; see :meth:`Session.resize`."""
     size = check_count("engines", engines)
+    if not session.closed:
+        session.recover()  # it is engines that lay the arrays for others
     session.check_open()
     if size == session.size:
         return

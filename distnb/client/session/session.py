@@ -206,7 +206,8 @@ class Session(Closable):
         where they lie, cut anew: in blocks as new arrays are, by the same kinds along each axis, on
         a grid as for so many engines; unequal parts in proportion. What the parts of an array that
         lie one after the other make up, in C order, is not copied; the rest is, by the engines.
-        Names and functions that ``%px`` has defined are gone.
+        Names and functions that ``%px`` has defined are gone. Where engines have died, this is how
+        to go on without them: :meth:`recover`, then so many.
 
         Parameters
         ----------
