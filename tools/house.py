@@ -193,7 +193,8 @@ def reachable(graph: dict[str, set[str]], name: str) -> set[str]:
 def islands(modules: list[Module], graph: dict[str, set[str]]) -> Iterator[str]:
     """Yield small modules that one other module imports, without a reason in the table.
 
-    A package's ``__init__`` lists what there is, so what it imports is no island.
+    A package's ``__init__`` lists what there is, so what it imports is no island. Reasons for
+    modules that are none are yielded, too.
     """
     users = defaultdict(list)
     for user, targets in graph.items():
@@ -202,8 +203,11 @@ def islands(modules: list[Module], graph: dict[str, set[str]]) -> Iterator[str]:
     lists = {m.name for m in modules if m.is_package}
     for m in modules:
         one = users[m.name][0] if len(users[m.name]) == 1 else ""
-        if one and one not in lists and m.lines < ISLAND and m.name not in ISLANDS:
+        is_one = one and one not in lists and m.lines < ISLAND
+        if is_one and m.name not in ISLANDS:
             yield f"{m.path}: {m.lines} lines, imported by {one} alone"
+        if not is_one and m.name in ISLANDS:
+            yield f"{m.path}: has a reason to be an island, and is none"
 
 
 # -- hidden doors ----------------------------------------------------------------------------------

@@ -406,6 +406,7 @@ def test_ports_that_are_always_taken(mark, scratch, monkeypatch):
     assert list((scratch / "t").iterdir()) == []
 
 
+@pytest.mark.tier("test-all")
 @LINUX
 def test_engines_are_asked_again_if_a_question_was_dropped(mark, scratch, monkeypatch):
     """As by a scheduler to which an engine that has registered is not connected yet."""

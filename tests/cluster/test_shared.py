@@ -227,6 +227,7 @@ else:
 """
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("victim", ["engine", "client"])
 def test_nothing_is_left_when_a_process_is_killed(victim):

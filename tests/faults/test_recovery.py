@@ -209,6 +209,7 @@ def test_what_no_engine_had_begun_is_done_once(doomed, gate, at_once):
     assert np.all(x.to_numpy() == 13)
 
 
+@pytest.mark.tier("test-all")
 def test_functions_streams_and_names(doomed, gate, at_once):
     x = dnb.arange(1000.0)
     rng = dnb.random.default_rng(5)
@@ -277,6 +278,7 @@ def test_engines_that_do_not_answer_and_have_the_arrays_stay(monkeypatch):
             session.close()  # waits for nothing
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.ways("openmpi")
 def test_what_engines_die_of_each_time_is_left_out(doomed, at_once, monkeypatch):
     """It would end the engines that come in their place, and so on for ever."""

@@ -120,7 +120,7 @@ def test_without_a_disk_it_is_refused(cluster, monkeypatch):
         many()
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("dist", LAYOUTS)
 def test_all_layouts_views_and_writes(two, dist):
     limit(two, 2 * ROOM if dist == ("engine", 1) else ROOM)
@@ -353,6 +353,7 @@ def test_settings(tmp_path):
         dnb.config.spill = 3
 
 
+@pytest.mark.tier("test-all")
 def test_sessions_that_are_kept_have_nothing_on_disk(monkeypatch, tmp_path):
     monkeypatch.setattr(Session, "listed_by", lambda session: None)
     with setting(spill=tmp_path), own_engines(2, monkeypatch) as session:

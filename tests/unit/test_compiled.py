@@ -59,7 +59,7 @@ def numbers(dtype, seed):
         return values.astype(dtype).reshape(8, 11)
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "?"])
 def test_every_operation_equals_numpys(session, dtype):
     x, y = numbers(dtype, 1), numbers(dtype, 2)
@@ -122,7 +122,7 @@ STRIDED = [
 ]
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("rows", STRIDED)
 @pytest.mark.parametrize("columns", STRIDED)
 def test_every_stride(session, rows, columns):

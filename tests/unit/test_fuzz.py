@@ -40,6 +40,7 @@ def test_damaged_bytes():
     assert len(done.stdout.splitlines()) == len(TARGETS)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", ["arrow", "tiff", "pictures", "zarr"])  # others end the process
 def test_damaged_files_of_other_libraries(name):
     for needed in {"arrow": ["pyarrow"], "tiff": ["tifffile", "zarr"], "zarr": ["zarr"]}.get(
