@@ -1442,7 +1442,7 @@ maximum: _Binary
 """Return the greater of two elements; NaN if one is NaN."""
 
 def may_share_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> builtins.bool:
-    """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
+    """Tell whether two arrays may have an element in common, as ``numpy.may_share_memory``."""
 
 def mean(
     a: ArrayLike,

@@ -295,6 +295,7 @@ from distnb.client.shape.viewing import (
     broadcast_to,
     expand_dims,
     flip,
+    may_share_memory,
     moveaxis,
     permute_dims,
     shares_memory,
@@ -302,7 +303,6 @@ from distnb.client.shape.viewing import (
     swapaxes,
     transpose,
 )
-from distnb.client.shape.viewing import shares_memory as may_share_memory
 from distnb.client.shape.walking import broadcast, ndenumerate, nditer
 from distnb.client.signal.convolution import convolve, correlate, interp
 from distnb.client.signal.polynomials import (

@@ -64,6 +64,88 @@ def test_sparse_arrays_of_scipy():
     assert np.array_equal(dnb.ones(2) @ a, np.ones(2) @ a)
 
 
+class Wrapped:
+    """What makes its own of results, by NumPy's protocol for classes without ``__array_ufunc__``."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __array_wrap__(self, found, context=None, return_scalar=False):
+        return type(self)(found)
+
+
+class First(Wrapped):
+    __array_priority__ = 2000.0
+
+
+class Derived(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize("own", [Wrapped, First, lambda x: np.array(x).view(Derived)])
+def test_results_are_made_by_the_class_of_an_operand(own):
+    for xp in (np, dnb):
+        x, y = xp.arange(1.0, 4), own([1.0, 2, 3])
+        for found, wanted in (
+            (xp.add(x, y), [2, 4, 6]),
+            (np.multiply(y, x), [1, 4, 9]),
+            (xp.sqrt(y), [1, 2**0.5, 3**0.5]),
+            (xp.divmod(y, x)[0], [1, 1, 1]),
+            (xp.add.accumulate(y), [1, 3, 6]),
+        ):
+            assert type(found) is type(y)
+            np.testing.assert_allclose(np.asarray(found), wanted)
+        x += np.asarray(y)
+        x = np.add(x, y, out=x)
+        assert type(x) is type(xp.ones(3))
+        found = xp.vectorize(lambda a, b: a - b, "d")(x, y)
+        assert np.array_equal(np.asarray(found), [2, 4, 6])
+
+
+def test_what_a_mask_hides_is_no_number():
+    masked = np.ma.array([1.0, 2, 3], mask=[0, 1, 0])
+    x, data = dnb.arange(3.0), np.arange(3.0)
+    for step in (
+        lambda x: x + masked,
+        lambda x: masked * x,
+        lambda x: np.subtract(x, masked),
+        lambda x: x / masked,
+        lambda x: x == masked,
+        lambda x: x.mean() - masked,
+    ):
+        found, wanted = step(x), step(data)
+        assert type(found) is type(wanted)
+        assert np.array_equal(found.mask, wanted.mask)
+        assert np.array_equal(found.filled(7), wanted.filled(7))
+    for refused in (dnb.sum, dnb.asarray, dnb.array, dnb.median, lambda m: dnb.dot(x, m)):
+        with pytest.raises(TypeError, match="filled"):
+            refused(masked)
+    same(dnb.sum(masked[::2]), np.sum(masked[::2]))
+    x[:] = masked
+    data[:] = masked
+    same(x, data)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_products_of_matrices_are_those_of_their_class():
+    m, data = np.matrix([[1.0, 2], [3, 4]]), np.arange(4.0).reshape(2, 2)
+    x = dnb.array(data)
+    for step in (
+        lambda x: x * m,
+        lambda x: m * x,
+        lambda x: x @ m,
+        lambda x: m @ x,
+        lambda x: x + m,
+    ):
+        found, wanted = step(x), step(data)
+        assert type(found) is np.matrix
+        assert np.array_equal(found, wanted)
+    assert np.array_equal(dnb.arange(2) * m, np.arange(2) * m)
+
+
 def test_shapes_that_are_arrays():
     for shape in (dnb.array([2, 3]), np.array([2, 3])):
         x = dnb.arange(6)

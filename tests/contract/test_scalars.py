@@ -71,6 +71,24 @@ def test_a_number_kept_under_another_name_stays_as_it_is(given):
         assert hash(kept) == hash(float(kept))
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "xp.add(s, 1, out=s)",
+        "xp.copyto(s, 4)",
+        "xp.place(s, s > 0, 1)",
+        "xp.putmask(s, s > 0, 1)",
+        "xp.add.at(s, (), 1)",
+        "s.__setitem__(..., 1)",
+    ],
+)
+def test_functions_that_write_take_no_scalars(given, code):
+    for names in given:
+        with pytest.raises((TypeError, AttributeError)):
+            eval(code, dict(names))
+        assert float(names["s"]) == 10.0
+
+
 def test_the_imaginary_part_of_an_array_of_no_axes_is_written(session):
     z = dnb.array(4j)
     part = z.imag

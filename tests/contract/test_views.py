@@ -486,9 +486,27 @@ def test_shares_memory(session, data):
     assert dnb.shares_memory(*ours) == np.shares_memory(*numpys)
     assert np.shares_memory(*ours) == np.shares_memory(*numpys)
     assert np.may_share_memory(ours[0], ours[0]) == np.may_share_memory(numpys[0], numpys[0])
+    assert dnb.may_share_memory(*ours) == np.may_share_memory(*numpys)
     assert not dnb.shares_memory(ours[0], dnb.array(x))
     assert not dnb.shares_memory(ours[0], numpys[0])
     assert session.batches - batches <= 2  # the idle timer's
+
+
+def test_memory_that_may_be_shared(session):
+    """Where the bounds of two views overlap, NumPy says so, though they have no element in common."""
+    found = []
+    for xp in (np, dnb):
+        x = xp.arange(24.0).reshape(4, 6)
+        z = x * 1j
+        parts = (x, x[::2], x[1::2], x[:, ::2], x[:, 1::2], x.T[2:], x[0], x.ravel()[5:7], x[1:1])
+        found.append(
+            [(xp.may_share_memory(u, v), xp.shares_memory(u, v)) for u in parts for v in parts]
+        )
+        found[-1].append((xp.may_share_memory(z.real, z.imag), xp.shares_memory(z.real, z.imag)))
+        found[-1].append(xp.may_share_memory(x, x.copy()))
+        with pytest.raises(np.exceptions.TooHardError):
+            xp.shares_memory(x[::2], x[1::2], max_work=0)
+    assert found[0] == found[1]
 
 
 def _tuple(key):

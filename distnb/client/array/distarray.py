@@ -81,7 +81,14 @@ from distnb.client.record.advanced_indexing import (
 from distnb.client.record.as_arrays import from_pickle
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
-from distnb.client.record.operations import assign, elementwise, understood
+from distnb.client.record.operations import (
+    assign,
+    by_numpy,
+    decides,
+    elementwise,
+    is_derived,
+    understood,
+)
 from distnb.client.record.operators import (
     COMPARISONS,
     arithmetic,
@@ -704,8 +711,13 @@ class DistArray(Array):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__" and ufunc.signature is None and ufunc.nout == 1:
             inputs = tuple([x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs])
-        if method != "at" and any(not understood(x) for x in inputs):
+        others = [x for x in inputs if not understood(x)] if method != "at" else []
+        if any(map(decides, others)):
             return NotImplemented
+        if others and not kwargs.get("out"):
+            return by_numpy(getattr(ufunc, method), *inputs, **kwargs)
+        if others:
+            inputs = tuple([x if understood(x) else np.asarray(x) for x in inputs])
         kwargs.pop("array", None)  # an input that was given by name is there twice
         if method == "__call__" and ufunc in COMPARISONS and not kwargs and any(map(odd, inputs)):
             return comparison(ufunc, *inputs)
@@ -737,6 +749,8 @@ class DistArray(Array):
 
     @multiplies
     def __matmul__(self, other: ArrayLike) -> Any:
+        if is_derived(other):
+            return by_numpy(operator.matmul, self, other)
         if not understood(other) and not hasattr(type(other), "__array_ufunc__"):
             return NotImplemented  # it may multiply from its side
         return super().__matmul__(other)

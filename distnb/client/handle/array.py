@@ -35,6 +35,7 @@ __all__ = [
     "hosted",
     "is_whole",
     "leave",
+    "no_array",
     "numeric",
     "read_only",
     "room_for",
@@ -330,6 +331,11 @@ def as_result(found: Any) -> Any:
 def read_only(x: Array) -> ValueError:
     """Return the error for a write into an array that cannot be written, in NumPy's words."""
     return ValueError("assignment destination is read-only")
+
+
+def no_array(x: Array) -> TypeError:
+    """Return the error for a write into a scalar, which other names may have, too."""
+    return TypeError(explain("array to write into", "a scalar", "an array", "use dnb.array(x)"))
 
 
 def is_whole(x: Array) -> bool:

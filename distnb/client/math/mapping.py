@@ -19,7 +19,7 @@ from distnb.client.math.pickling import pickled
 from distnb.client.math.ufuncs import copyto
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.eager import arrays_of, session_of
-from distnb.client.record.operations import broadcast_shape, on_engines, understood
+from distnb.client.record.operations import broadcast_shape, decides, on_engines, understood
 from distnb.common import calling
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -107,7 +107,7 @@ def map_(
 def map_operands(arrays: Sequence[Any]) -> list[Any]:
     """Return the operands as arrays and scalars; one of them is a DistArray."""
     for x in arrays:
-        if not understood(x):
+        if not understood(x) and decides(x):
             raise TypeError(explain("map()", type(x).__name__, "array-like", "convert it"))
     found = [x if isinstance(x, Array) or type(x) in NUMBERS else np.asarray(x) for x in arrays]
     if not any(isinstance(x, Array) for x in found):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import NoValue
-from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.array import Array, no_array, numeric
 from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.reach.methods import called
 from distnb.client.reach.small_steps import of_call, of_scalars, quick
@@ -521,6 +521,8 @@ def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayL
     """
     if written_plain(np.copyto, dst, src, casting=casting, where=where):
         return
+    if dst.single and not dst.ndim:
+        raise no_array(dst)
     rule: Any = casting
     if isinstance(src, bool | int | float | complex):  # NumPy refuses what cannot be stored
         number = np.empty((), dst.dtype)

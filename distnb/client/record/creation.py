@@ -179,6 +179,10 @@ def _from_data(
         given = given.__array__()  # which may be written with our functions
         if isinstance(given, Array):
             return _from_data(given, dtype, dist, grid, copy, session)
+    if type(given) is not np.ndarray and isinstance(given, np.ndarray) and np.ma.is_masked(given):
+        raise TypeError(
+            explain("elements", "a masked array", "elements that are there", "use .filled(value)")
+        )
     host = np.asarray(given) if dtype is None else np.asarray(given, dtype=numeric(dtype))
     host = host.astype(numeric(host.dtype), copy=False)
     layout = layout_of_new(host.shape, host.dtype, at, dist, grid)

@@ -110,7 +110,7 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
         else:
             return None, None
     if out is not None:
-        if not out.writeable:
+        if not out.writeable or (out.single and not out.shape):
             return None, None
         key.append("out")
     return session, tuple(key)

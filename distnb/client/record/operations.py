@@ -41,8 +41,11 @@ from distnb.wire.protocol import Function, Typed
 __all__ = [
     "assign",
     "broadcast_shape",
+    "by_numpy",
+    "decides",
     "done",
     "elementwise",
+    "is_derived",
     "on_engines",
     "simple",
     "understood",
@@ -64,10 +67,34 @@ _TEXTS = (str, bytes, bytearray)
 def understood(x: Any) -> bool:
     """Tell whether operations take ``x`` as an operand: what has no operations of its own."""
     if isinstance(x, _UNDERSTOOD) or (isinstance(x, _SEQUENCES) and not isinstance(x, _TEXTS)):
-        return True
+        return not is_derived(x)
     kind = type(x)
-    own = hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_priority__")
-    return hasattr(kind, "__array__") and not own
+    return hasattr(kind, "__array__") and not any(hasattr(kind, name) for name in _SAYS)
+
+
+#: What a class has that takes part in ufuncs by itself, or makes its own of what comes out.
+_SAYS = ("__array_ufunc__", "__array_priority__", "__array_wrap__")
+
+
+def is_derived(x: object) -> bool:
+    """Tell whether something is of a class derived from NumPy's arrays, but one that maps a file.
+
+    Such as masked arrays: elements are not all there is, so results are for the class to make.
+    """
+    return isinstance(x, np.ndarray) and type(x) not in (np.ndarray, np.memmap)
+
+
+def by_numpy(run: Callable[..., Any], *inputs: object, **options: object) -> Any:
+    """Call NumPy, which gives what comes out to the class of an operand; arrays are gathered."""
+    given = [x.to_numpy() if isinstance(x, Array) else x for x in inputs]
+    found = {k: x.to_numpy() if isinstance(x, Array) else x for k, x in options.items()}
+    return run(*given, **found)
+
+
+def decides(x: object) -> bool:
+    """Tell whether a class has a say in ufuncs, or nothing that could be made an array."""
+    own = getattr(type(x), "__array_ufunc__", np.ndarray.__array_ufunc__)
+    return own is not np.ndarray.__array_ufunc__ or not hasattr(type(x), "__array__")
 
 
 # -- elementwise -------------------------------------------------------------------------------

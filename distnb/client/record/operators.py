@@ -15,7 +15,7 @@ from distnb.client.handle.fields import Fields
 from distnb.client.reach.small_steps import quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
-from distnb.client.record.operations import done, elementwise, simple
+from distnb.client.record.operations import by_numpy, done, elementwise, is_derived, simple
 from distnb.common.config import config
 from distnb.ops.scalars import NUMBERS
 
@@ -51,11 +51,11 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
                 found = operation_cache.repeat(session, op, template, (self, other), None)
             elif template is not None:
                 found = done(session, op, template, (self, other), None)
-        return _operate(ufunc, self, other) if found is None else found
+        return _operate(ufunc, run, self, other) if found is None else found
 
     def reflected(self: Array, other: Any) -> Any:
         found = quick_pair(ufunc, run, self, other, swap=True)
-        return _operate(ufunc, self, other, swap=True) if found is None else found
+        return _operate(ufunc, run, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
         x: Fields = self
@@ -64,7 +64,7 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
             return other * operator.index(self) if found is NotImplemented else found
         if quick_into(ufunc, self, other):
             return self
-        return _operate(ufunc, self, other, into=True)
+        return _operate(ufunc, run, self, other, into=True)
 
     return Arithmetic(forward, reflected, in_place)
 
@@ -131,7 +131,14 @@ def _shorter(x: Array, exponent: Any) -> np.ufunc | None:
     return found[0] if found is not None and x.dtype.kind in found[1] else None
 
 
-def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
+def _operate(
+    ufunc: np.ufunc,
+    run: Callable[[Any, Any], Any],
+    x: Array,
+    y: Any,
+    swap: bool = False,
+    into: bool = False,
+) -> Any:
     """Do what an operator does the first time, and with operands of all kinds."""
     if type(y) in NUMBERS or (isinstance(y, Array | np.number | np.bool_) and not odd(y)):
         inputs, out = (y, x) if swap else (x, y), x if into else None
@@ -141,6 +148,8 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
         return NotImplemented  # of NumPy's scalars, too: Python repeats it, or raises TypeError
     if into:
         return ufunc(x, y, out=(x,))
+    if is_derived(y):  # its operators may be others, as those of matrices
+        return by_numpy(run, y, x) if swap else by_numpy(run, x, y)
     if _defers(y, swap):
         return NotImplemented
     try:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import Array, Elements
+from distnb.client.handle.array import Array, Elements, no_array
 from distnb.client.handle.conversion import move_out
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import one_axis
@@ -38,6 +38,8 @@ __all__: list[str] = []
 
 def _target(x: Array) -> Array:
     """Return an array that is to be written; raise if it must not be."""
+    if x.single and not x.ndim:
+        raise no_array(x)
     if not x.writeable:
         raise ValueError("assignment destination is read-only")
     return x

@@ -318,7 +318,16 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     return tuple(broadcast_to(a, shape) for a in arrays)
 
 
-@stands_for(np.shares_memory, np.may_share_memory)
+def _outlines(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, ...] | None:
+    """Return how two arrays of one memory lie in it, as NumPy's would; None of all others."""
+    if not (isinstance(a, Array) and isinstance(b, Array)):
+        return None
+    if a.dbase is not b.dbase and not are_related(a.dbase, b.dbase):
+        return None
+    return outline(a), outline(b)
+
+
+@stands_for(np.shares_memory)
 def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bool:
     """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``.
 
@@ -329,7 +338,46 @@ def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bo
     a, b : array_like
         The arrays; what is no DistArray shares nothing.
     max_work : int, optional
-        Changes nothing: it is always found out.
+        As in NumPy; of views of one array it is always found out, unless 0 is given.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Raises
+    ------
+    numpy.exceptions.TooHardError
+        If it takes more work than allowed.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.arange(6)
+    ...     dnb.shares_memory(x[::2], x[2:]), dnb.shares_memory(x[::2], x[1::2])
+    (True, False)
+    """
+    both = _outlines(a, b)
+    if both is None:
+        return False
+    if max_work != 0 and a.dbase is b.dbase:  # type: ignore[union-attr]
+        return a.dview.meets(b.dview)  # type: ignore[union-attr]
+    return np.shares_memory(*both, max_work)
+
+
+@stands_for(np.may_share_memory)
+def may_share_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bool:
+    """Tell whether two arrays may have an element in common, as ``numpy.may_share_memory``.
+
+    That is so where the stretches of memory overlap in which NumPy's would lie. Nothing is sent.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays; what is no DistArray shares nothing.
+    max_work : int, optional
+        As in NumPy: how much work to do to find out more.
 
     Returns
     -------
@@ -341,11 +389,8 @@ def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bo
     >>> import distnb as dnb
     >>> with dnb.inprocess(2):
     ...     x = dnb.arange(6)
-    ...     dnb.shares_memory(x[::2], x[2:]), dnb.shares_memory(x[::2], x[1::2])
+    ...     dnb.may_share_memory(x[::2], x[1::2]), dnb.may_share_memory(x[:3], x[3:])
     (True, False)
     """
-    if not (isinstance(a, Array) and isinstance(b, Array)):
-        return False
-    if a.dbase is b.dbase:
-        return a.dview.meets(b.dview)
-    return are_related(a.dbase, b.dbase) and np.shares_memory(outline(a), outline(b))
+    both = _outlines(a, b)
+    return both is not None and np.may_share_memory(*both, max_work)
