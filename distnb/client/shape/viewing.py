@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -318,7 +318,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     return tuple(broadcast_to(a, shape) for a in arrays)
 
 
-def _outlines(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, ...] | None:
+def _outlines(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray] | None:
     """Return how two arrays of one memory lie in it, as NumPy's would; None of all others."""
     if not (isinstance(a, Array) and isinstance(b, Array)):
         return None
@@ -363,7 +363,8 @@ def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bo
         return False
     if max_work != 0 and a.dbase is b.dbase:  # type: ignore[union-attr]
         return a.dview.meets(b.dview)  # type: ignore[union-attr]
-    return np.shares_memory(*both, max_work)
+    run: Callable[..., bool] = np.shares_memory  # whose stub leaves out max_work=None
+    return run(*both, max_work)
 
 
 @stands_for(np.may_share_memory)
@@ -393,4 +394,5 @@ def may_share_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) ->
     (True, False)
     """
     both = _outlines(a, b)
-    return both is not None and np.may_share_memory(*both, max_work)
+    run: Callable[..., bool] = np.may_share_memory
+    return both is not None and run(*both, max_work)
