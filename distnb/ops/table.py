@@ -114,6 +114,7 @@ TOLD = (
     "All-NaN slice encountered",
     "Mean of empty slice",
     "Degrees of freedom <= 0 for slice.",  # of nanvar, with a stop, as NumPy says it
+    "Degrees of freedom <= 0 for slice",
 )
 
 

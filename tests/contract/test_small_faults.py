@@ -235,3 +235,42 @@ def test_arguments_of_reductions(dist):
             for target in (x, data):
                 with pytest.raises((TypeError, ValueError)):
                     getattr(target, op)(*args, **options)
+
+
+@pytest.mark.parametrize("dist", DISTS)
+def test_segments_of_one_element_keep_it(dist):
+    """Sums of squares begin with zero where all of an axis is one segment, and nowhere else."""
+    for data in (np.arange(6.0) - 3, np.array([-3.0]), np.array([[-3.0, 2], [1, -2]])):
+        x = reached(data, dist)
+        for starts in ([0], [0, len(data) - 1], [len(data) - 1, 0, 0]):
+            same(np.hypot.reduceat(x, starts), np.hypot.reduceat(data, starts))
+        same(np.hypot.reduce(x), np.hypot.reduce(data))
+        same(np.hypot.reduce(x[:1], keepdims=True), np.hypot.reduce(data[:1], keepdims=True))
+
+
+@np.errstate(all="ignore")
+@pytest.mark.parametrize("dist", DISTS)
+def test_means_of_what_a_mask_leaves_warn_where_that_is_nothing(dist):
+    found = []
+    for x in (np.arange(6.0).reshape(2, 3), reached(np.arange(6.0).reshape(2, 3), dist)):
+        for step in (
+            lambda x: np.mean(x, axis=0, where=x > 4),
+            lambda x: np.var(x, axis=0, where=x > 4),
+            lambda x: np.std(x, axis=1, where=x > 1, ddof=1),
+            lambda x: np.mean(x, axis=1, where=x > -1),
+            lambda x: np.var(x, ddof=6),
+            lambda x: np.mean(x[:0]),
+        ):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                value = np.asarray(step(x)).tolist()
+            found.append((str(value), {str(w.message) for w in told}))
+    assert found[:6] == found[6:]
+
+
+@pytest.mark.parametrize("dist", DISTS)
+def test_bytes_are_those_of_memory(dist):
+    for data in (np.arange(3), np.array([[1.5]]), np.array([1, 2], "u1"), np.ones((2, 3), "F")):
+        assert bytes(reached(data, dist)) == bytes(data)
+        assert int.from_bytes(reached(data, dist)) == int.from_bytes(data.tobytes())
+    assert bytes(dnb.array(3)) == bytes(np.array(3))

@@ -420,6 +420,11 @@ class DistArray(Array):
         found = self.to_numpy()
         return found[()] if found.dtype.kind == "c" and self.single else found
 
+    def __bytes__(self) -> bytes:
+        """Return the elements as they lie in memory; Python makes an integer as many zeros."""
+        number = not self.shape and self.dtype.kind in "iu"
+        return bytes(int(self)) if number else self.tobytes()
+
     def __trunc__(self) -> int:
         if not self.single:
             raise TypeError("type numpy.ndarray doesn't define __trunc__ method")

@@ -22,6 +22,7 @@ from distnb.client.record.eager import check_out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
+from distnb.ops import table
 
 __all__: list[str] = []
 
@@ -375,12 +376,17 @@ def _count(x: Array, axes: tuple[int, ...], where: ArrayLike | NoValue, keepdims
     return reduce("sum", mask, axes, np.dtype(np.intp), None, keepdims)
 
 
-def _tell_few(
-    x: Array, axes: tuple[int, ...], where: ArrayLike | NoValue, ddof: float, text: str
-) -> None:
-    """Warn of too few elements for a result; how many a mask leaves only engines know."""
-    if (where is True or where is np._NoValue) and _count(x, axes, where, False) <= ddof:
-        warn_at(user_place(), text, RuntimeWarning)
+def _divided_by(total: Array, n: int | Array, least: float, what: int) -> Any:
+    """Divide by how many elements there are, less what was taken off; warn if they are too few.
+
+    How many a mask leaves only engines know, who tell when they have computed.
+    """
+    if isinstance(n, int):
+        if n <= least:
+            warn_at(user_place(), table.TOLD[what], RuntimeWarning)
+        return elementwise("divide", total, max(n - least, 0))
+    free = elementwise("maximum", n - least, 0) if least else n
+    return elementwise("told", elementwise("divide", total, free), n <= least, what)
 
 
 def _working_dtype(x: Array, dtype: DTypeLike | None) -> Any:
@@ -461,9 +467,8 @@ def mean(
             return found
     axes = reduced_axes(axis, x.ndim)
     keep = kept(keepdims)
-    _tell_few(x, axes, where, 0, "Mean of empty slice")
     total = reduce("sum", x, axes, _working_dtype(x, dtype), None, keep, np._NoValue, where)
-    mean = elementwise("divide", total, _count(x, axes, where, keep))
+    mean = _divided_by(total, _count(x, axes, where, keep), 0, 1)
     return _finish(mean, _result_dtype(np.mean, x, dtype), out)
 
 
@@ -533,7 +538,6 @@ def var(
     axes = reduced_axes(axis, x.ndim)
     keep = kept(keepdims)
     working = _working_dtype(x, dtype)
-    _tell_few(x, axes, where, ddof, "Degrees of freedom <= 0 for slice")
     if mean is np._NoValue:
         total = reduce("sum", x, axes, working, None, True, np._NoValue, where)
         mean = _divided(total, _count(x, axes, where, True))
@@ -544,9 +548,8 @@ def var(
         square = elementwise("multiply", rest, rest)
     kind = square.dtype if dtype is None and working is not None else dtype
     squares = reduce("sum", square, axes, kind, None, keep, np._NoValue, where)
-    n = _count(x, axes, where, keep)
-    free = max(n - ddof, 0) if isinstance(n, int) else elementwise("maximum", n - ddof, 0)
-    return _finish(elementwise("divide", squares, free), _result_dtype(np.var, x, dtype), out)
+    found = _divided_by(squares, _count(x, axes, where, keep), ddof, 3)
+    return _finish(found, _result_dtype(np.var, x, dtype), out)
 
 
 @stands_for(np.std, small="home")

@@ -449,7 +449,7 @@ def reduceat(
     for i in at[(at < 0) | (at >= n)]:
         raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     if x.here is not None:
-        single = at.size == 1 and not at[0]  # NumPy's power.reduceat is wrong then
+        single = at.size == 1 and not at[0] and n > 1  # NumPy's power.reduceat is wrong then
         found = array_of(
             x.session,
             watched("reduce", ufunc.reduce, x.here, d, kind, keepdims=True)
@@ -500,7 +500,8 @@ def reduce_in_order(
         found = elementwise(ufunc.__name__, np.asarray(first).astype(kind), found)
     for d in sorted(axes, reverse=True):
         given = d == min(axes) and initial not in (None, np._NoValue)  # it takes part once
-        if given or not found.shape[d]:
+        alone = ufunc is np.hypot and found.shape[d] == 1  # with the identity it loses its sign
+        if given or alone or not found.shape[d]:
             edge = (*found.shape[:d], 1, *found.shape[d + 1 :])
             begin = np.full(edge, first if given else ufunc.identity, kind)
             found = concatenate((begin, found.astype(kind)), d)

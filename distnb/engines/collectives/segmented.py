@@ -67,7 +67,9 @@ class Segments:
         slices = np.moveaxis(block, self.axis, 0)
         if not self.together:  # the order matters
             self._take_over(slices, exchange)
-        if len(self.starts) == 1:  # NumPy's power.reduceat takes but the first and the last
+        if len(slices) == 1:  # where reduce() begins with the identity
+            found = slices.astype(self.out.dtype)
+        elif len(self.starts) == 1:  # NumPy's power.reduceat takes but the first and the last
             found = self.ufunc.reduce(slices, axis=0, dtype=self.out.dtype, keepdims=True)
         else:
             found = self.ufunc.reduceat(slices, self.starts, axis=0, dtype=self.out.dtype)
