@@ -2193,7 +2193,7 @@ def to_parquet(
     """Write columns as a folder of Parquet files, one of each engine's rows."""
 
 def together(
-    *arrays: DistArray | Compressed, axis: int = 0, rebalance: builtins.bool = False
+    *arrays: DistArray | Compressed, axis: int | Sequence[int] = 0, rebalance: builtins.bool = False
 ) -> None:
     """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along."""
 

@@ -193,6 +193,25 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "there are no matrices, for which * is the matrix product",
         "use distnb.sparse.issparse, and .format",
     ),
+    LeftOut(
+        "distnb.sparse.linalg",
+        "LinearOperator aslinearoperator bicg cgs eigs eigsh expm_multiply funm_multiply_krylov "
+        "gcrotmk gmres lgmres lobpcg lsmr lsqr matrix_power minres onenormest qmr svds tfqmr",
+        "SciPy's has engines multiply, and keeps vectors in the notebook",
+        "import it from scipy.sparse.linalg, and pass it the array as it is",
+    ),
+    LeftOut(
+        "distnb.sparse.linalg",
+        "expm factorized inv is_sptriangular spbandwidth spilu splu spsolve spsolve_triangular",
+        "it looks into all of the array, which is on the engines",
+        "import it from scipy.sparse.linalg, and pass it .to_scipy(); or use an iterative one",
+    ),
+    LeftOut(
+        "distnb.sparse.linalg",
+        "ArpackError ArpackNoConvergence LaplacianNd MatrixRankWarning SuperLU use_solver",
+        "it is about SciPy's own code",
+        "import it from scipy.sparse.linalg",
+    ),
 )
 
 
@@ -231,7 +250,7 @@ def refusal(module: str, otherwise: Callable[[str], Any] | None = None) -> Calla
         row = reasons.get(name)
         if row is None:
             return (otherwise or unknown(module))(name)
-        whose = "SciPy's" if module == "distnb.sparse" else "NumPy's"
+        whose = "SciPy's" if module.startswith("distnb.sparse") else "NumPy's"
         got = f"a name of {whose} that is left out ({row.why})"
         raise AttributeError(explain(f"{module}.{name}", got, f"one of dir({module})", row.do))
 

@@ -14,11 +14,12 @@ import numpy as np
 import distnb as dnb
 from distnb.applications.decomposition import truncated_svd
 from distnb.common.errors import explain
-from distnb.left_out import listing
+from distnb.left_out import listing, refusal
 
 __all__ = ["bicgstab", "cg", "norm"]
 
 __dir__ = listing(__all__)
+__getattr__ = refusal("distnb.sparse.linalg")
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:

@@ -62,6 +62,18 @@ def test_sparse_partners(session, engines_only):
     assert sum(rank.bytes for op in found[0].ops for rank in op.ranks) == 0
 
 
+def test_columns_go_along_with_a_vector_by_any_array_of_their_structure(session, engines_only):
+    sparse = pytest.importorskip("scipy.sparse")
+    m = sparse.csr_array(np.tri(12, 7))
+    a, x = dnb.sparse.csr_array(m), dnb.array(np.arange(12.0), dist="cyclic")
+    dnb.together(a.T, x, axis=(1, 0))  # ``a.T`` is gone then
+    dnb.repartition(a)
+    assert a.layout.cuts == cuts_of(x)
+    x.move(("irregular", some_cuts(session, 12)))
+    assert a.layout.cuts == cuts_of(x)
+    np.testing.assert_array_equal(a.toarray().to_numpy(), m.toarray())
+
+
 def test_weights_say_where_arrays_are_cut(session):
     for weights in (np.ones(9), np.arange(9) ** 2, [0] * 9, [5, *[0] * 8], [0.5, *[0.1] * 8]):
         x = dnb.array(numbered((9,)))
@@ -88,6 +100,11 @@ def test_weights_say_where_arrays_are_cut(session):
         (lambda x, y: dnb.together(x, y), ValueError, r"^partners: got lengths \[6, 4\]"),
         (lambda x, y: dnb.together(x, x[::-1]), dnb.LayoutError, "^partner: got"),
         (lambda x, y: dnb.together(x, axis=1), IndexError, "axis 1 is out of bounds"),
+        (
+            lambda x, y: dnb.together(x, x, axis=(0,)),
+            ValueError,
+            r"^axis: got \(0,\), expected one",
+        ),
         (lambda x, y: dnb.repartition(x, by="size"), ValueError, "^by: got 'size'"),
         (lambda x, y: dnb.repartition(x, by="time"), ValueError, "^times of parts: got none"),
         (lambda x, y: dnb.repartition(x, by=[1, 2]), ValueError, r"^weights: got shape \(2,\)"),

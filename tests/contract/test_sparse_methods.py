@@ -1,7 +1,7 @@
 """Methods of sparse arrays agree with SciPy's: diagonals, shapes, brackets of triplets, one axis."""
 
+import itertools
 import warnings
-from itertools import product
 
 import numpy as np
 import pytest
@@ -93,7 +93,7 @@ def compare(expressions, theirs, ours):
 def test_diagonals_are_set(session, shape, fmt):
     a = matrix(shape, fmt=fmt)
     given = [7, 1.5, [3, 0], np.arange(9.0), [], *[[[1.0], [2.0]]] * (0 not in shape)]
-    for which, (k, values) in enumerate(product((-9, -1, 0, 2), given)):
+    for which, (k, values) in enumerate(itertools.product((-9, -1, 0, 2), given)):
         want, count = a.copy(), max(0, min(shape[0] + min(k, 0), shape[1] - max(k, 0)))
         few = values[:count] if fmt == "coo" and np.ndim(values) == 1 else values  # SciPy's fails
         failed = outcome(lambda: want.setdiag(few, k))
@@ -145,7 +145,7 @@ def test_traces(session, fmt):
 def test_reshaping(session, shape, fmt):
     a = matrix(shape, fmt=fmt)
     wanted = [(4, 6), (2, -1), (-1,), (24,), (8,), (1, -1), (3, 3), (-1, -1), (0, 5), [1, 1], ()]
-    for which, (new, order) in enumerate(product(wanted, "CF")):
+    for which, (new, order) in enumerate(itertools.product(wanted, "CF")):
         for A in two_of(session, a, which):
             agree(
                 outcome(lambda: A.reshape(new, order=order)),
@@ -445,3 +445,127 @@ def test_rows_and_columns_multiply_stored_elements_alone(session, fmt):
         same(sparse.csr_array(b) * D, b * D)
     with pytest.raises(ValueError, match="shapes"):
         sparse.csr_array(row) + D
+
+
+# -- what is put in --------------------------------------------------------------------------------
+
+BLOCKS = """
+x[2:5, 1:3] = b; x[1:7:2, 1:3] = b; x[[1, 0, 5], :2] = b; x[[[1], [0], [5]], [[4, 2]]] = b; x[:, :] = x.T @ x @ x[:7]
+x[[1, 1, 5], :2] = b; x[2:5, 1:3] = b[:1]; x[2:5, 1:3] = b[:, :1]; x[2:5, 1:3] = b[:1, :1]; x[2:5, 1:3] = b[:2]
+x[2:5, 1:3] = d; x[7:1:-2, [5, 0]] = d; x[2:5, 1:3] = d[:1]; x[[1, 1, 5], :2] = d; x[2, 1:3] = d[0]; x[2:5, 1] = d[:, 0]
+x[2] = x[3]; x[[0, 1], [2, 3]] = b[:1]; x[0, 0] = b[:1, :1]; x[2:2] = b[:0]; x[-1, 1:3] = b[1]; x[i, :2] = b; x[i, i] = 5
+"""
+TRIPLETS = """
+x[0, 1] = 5; x[0, 0] = 0; x[0] = 3; x[:, 1] = 0; x[[0, 1], [1, 1]] = [0, 4]; x[[0, 1], [1, 1]] = 0; x[-1] = 0; x[...] = 0
+"""
+
+
+@pytest.mark.ways("four")
+@pytest.mark.filterwarnings("ignore:Changing the sparsity structure")
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_blocks_are_put_in_where_they_are(session, fmt):
+    dtype = "i2" if fmt == "csc" else "f8"
+    b, d = matrix((3, 2), dtype), np.arange(6).reshape(3, 2)
+    i = np.array([1, -1, 3])
+    theirs = {"b": b, "d": d, "i": i}
+    ours = {"b": sparse.csr_array(b), "d": dnb.array(d), "i": dnb.array(i)}
+    # of positions that are named twice SciPy's COO keeps the first, all others the last
+    lines = BLOCKS if fmt != "coo" else BLOCKS.replace("[1, 1, 5]", "[1, 2, 5]") + TRIPLETS
+    lines = [line.strip() for line in lines.replace("\n", ";").split(";") if line.strip()]
+    for which, line in enumerate(lines):
+        want = matrix((8, 7), dtype, fmt=fmt)
+        failed = outcome(lambda line=line, want=want: exec(line, {"x": want, **theirs}))
+        for names in (ours, theirs):
+            (A, *_) = two_of(session, matrix((8, 7), dtype, fmt=fmt), which)
+            got = outcome(lambda A=A, line=line, names=names: exec(line, {"x": A, **names}))
+            assert got is failed, line
+            if failed is None:
+                if fmt == "coo":
+                    want.eliminate_zeros()  # SciPy's stores the zero of a single place
+                    A.eliminate_zeros()
+                np.testing.assert_array_equal(A.toarray().to_numpy(), want.toarray(), line)
+                assert A.nnz == want.nnz, line
+
+
+def test_a_block_that_is_put_in_does_not_come_to_the_notebook(session, monkeypatch):
+    A, b = sparse.csr_array(matrix((30, 30))), sparse.csc_array(matrix((20, 10)))
+    x = dnb.ones((20, 10))
+    monkeypatch.setattr(dnb.config, "gather_budget", 100)
+    A[5:25, 10:20] = b
+    A[0:20, 20:30] = x
+    want = matrix((30, 30))
+    want[5:25, 10:20], want[0:20, 20:30] = matrix((20, 10)), np.ones((20, 10))
+    same(A, want)
+
+
+def test_positions_on_engines_are_checked_before_anything_is_put_in(session):
+    for key in (
+        (dnb.array([9]), slice(2)),
+        (dnb.array([9]), dnb.array([0])),
+        ([0], dnb.array([-9])),
+    ):
+        for fmt in FORMATS:
+            A = sparse.eye_array(7, format=fmt)
+            with pytest.raises(IndexError):
+                A[key] = 5
+            same(A, getattr(sp, f"{fmt}_array")(sp.eye_array(7)))
+
+
+@pytest.mark.parametrize("n", [9, 1])
+def test_one_axis_is_written(session, n):
+    for line in (
+        "x[0] = 0",
+        "x[0] = 5",
+        "x[-1:] = 7",
+        "x[:] = 0",
+        "x[x.toarray() > 1] = 3",
+        "x[99] = 1",
+    ):
+        a = matrix((1, n), seed=n)[0]
+        A = sparse.coo_array(a)
+        want = outcome(lambda a=a, line=line: exec(line, {"x": a}))
+        assert outcome(lambda A=A, line=line: exec(line, {"x": A})) is want
+        a.eliminate_zeros()  # SciPy's stores the zero of a single place
+        same(A, a)
+
+
+# -- results that have a place, and what is left out -------------------------------------------------
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_sums_are_written_into_an_array(session, fmt):
+    a = matrix((6, 5), "i4", fmt=fmt)
+    A = getattr(sparse, f"{fmt}_array")(a)
+    for name, axis, kind in itertools.product(("sum", "mean"), (None, 0, 1), ("f8", "i8", "i2")):
+        shape = () if axis is None else (a.shape[1 - axis],)
+        want = outcome(lambda: getattr(a, name)(axis=axis, out=np.zeros(shape, kind)))
+        for new in (dnb.zeros, np.zeros):
+            out = new(shape, kind)
+            got = outcome(lambda out=out: getattr(A, name)(axis=axis, out=out))
+            agree(got, want)
+            assert isinstance(want, type) or got is out
+    for name in ("max", "argmin"):
+        with pytest.raises(ValueError, match="out"):
+            getattr(A, name)(axis=0, out=dnb.zeros(5))
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_extremes_of_what_is_stored(session, shape, fmt):
+    stored = matrix(shape, fmt=fmt)
+    one = [matrix((1, shape[1]))[0]] if fmt == "coo" and all(shape) else []
+    for a in (stored, -abs(stored), stored * 0, getattr(sp, f"{fmt}_array")(shape), *one):
+        A = getattr(sparse, f"{fmt}_array")(a)
+        for name, axis in itertools.product(("argmax", "argmin", "max", "min"), (None, 0, 1, -1)):
+            text = f"a.{name}(axis={axis}, explicit=True)"
+            want, got = [outcome(lambda x=x: eval(text, {"a": x})) for x in (a, A)]
+            agree(got, want)
+
+
+@pytest.mark.parametrize("name", ["todia", "tolil", "todok", "tobsr", "resize", "tensordot"])
+def test_methods_that_are_left_out_say_what_to_do(session, name):
+    for fmt in FORMATS:
+        with pytest.raises(AttributeError, match=f"{fmt}_array.{name}: .*; use "):
+            getattr(sparse.eye_array(2, format=fmt), name)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        sparse.eye_array(2).nonsense  # noqa: B018

@@ -64,6 +64,13 @@ def _unit(x: Any) -> Any:
     return x if isinstance(x, Base) else x.structure
 
 
+def _there(x: Any, unit: Any) -> Any:
+    """Return something, if it is there, or else another array of its structure."""
+    if x is not None or unit is None or isinstance(unit, Base):
+        return x
+    return next(iter(unit.arrays.values()), None)
+
+
 class Group:
     """Arrays that are cut alike; it keeps none of them.
 
@@ -76,12 +83,15 @@ class Group:
     """
 
     def __init__(self, members: Sequence[tuple[Base | Sparse, int]], rebalance: bool) -> None:
-        self._members = [(ref(x), axis) for x, axis in members]
+        self._members = [(ref(x), ref(_unit(x)), axis) for x, axis in members]
         self.rebalance = rebalance
 
     def alive(self) -> list[tuple[Any, int]]:
-        """Return those that are there, and the axis of each."""
-        found = [(r(), axis) for r, axis in self._members]
+        """Return those that are there, and the axis of each.
+
+        For a sparse array that is gone, as ``A.T`` of a call, stands another one of its structure.
+        """
+        found = [(_there(x(), unit()), axis) for x, unit, axis in self._members]
         return [(x, axis) for x, axis in found if x is not None]
 
     def has(self, x: object) -> bool:

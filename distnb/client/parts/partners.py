@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,9 @@ from distnb.geometry.layout import Ints
 __all__ = ["repartition", "together"]
 
 
-def together(*arrays: Array | Compressed, axis: int = 0, rebalance: bool = False) -> None:
+def together(
+    *arrays: Array | Compressed, axis: int | Sequence[int] = 0, rebalance: bool = False
+) -> None:
     """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along.
 
     All are brought, in place, to where the first is cut. From then on :meth:`distnb.DistArray.move`
@@ -39,8 +42,8 @@ def together(*arrays: Array | Compressed, axis: int = 0, rebalance: bool = False
     ----------
     *arrays : DistArray or sparse array
         Whole arrays of one length along the axis; CSR is cut along axis 0, CSC along axis 1.
-    axis : int
-        What is cut.
+    axis : int, or one for each array
+        What is cut: ``dnb.together(A.T, x, axis=(1, 0))`` for columns and a vector.
     rebalance : bool
         Cut all of them anew where parts of a sparse one among them take unequally long in a loop of
         products (``A @ x``, ``A.T @ x``, :func:`distnb.sparse.matmul`) or of
@@ -72,7 +75,10 @@ def together(*arrays: Array | Compressed, axis: int = 0, rebalance: bool = False
     if not arrays:
         raise TypeError(explain("together()", "no arrays", "at least one", "pass some"))
     session = arrays[0].session
-    places = [_checked(x, axis, session) for x in arrays]
+    axes = [axis] * len(arrays) if np.ndim(axis) == 0 else [*axis]
+    if len(axes) != len(arrays):
+        raise ValueError(explain("axis", axis, f"one, or {len(arrays)}", "one for each array"))
+    places = [_checked(x, a, session) for x, a in zip(arrays, axes, strict=True)]
     lengths = [x.shape[a] for x, a in zip(arrays, places, strict=True)]
     if len(set(lengths)) > 1:
         raise ValueError(
@@ -108,7 +114,7 @@ def _checked(x: object, axis: int, session: Session) -> int:
                 "partner",
                 f"{x!r}",
                 f"a whole array that can be cut along axis {a}",
-                "pass what it is a view of, convert it to CSR or CSC, or redistribute it",
+                "pass what it is a view of, axis= for each array, convert it, or redistribute it",
             )
         )
     return a

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import check_session
@@ -20,7 +20,6 @@ from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, laid, lined
 from distnb.client.sparse.scipys import is_matrix, is_scalar, is_scipys, result_of
 from distnb.client.sparse.structure import Stored
-from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
 __all__ = [
@@ -28,10 +27,10 @@ __all__ = [
     "compared",
     "dense_of",
     "fits",
+    "into",
     "is_dense",
     "is_sparse",
     "merged",
-    "no_out",
     "ours",
 ]
 
@@ -48,12 +47,11 @@ def is_dense(x: object) -> TypeGuard[Any]:
     return isinstance(x, np.ndarray | Array | list | tuple)
 
 
-def no_out(out: object) -> None:
-    """Raise NotImplementedError if a reduction is to write into an array."""
+def into(found: Any, dtype: DTypeLike | None, out: Any) -> Any:
+    """Return a result in a dtype, or written into an array as NumPy's sums are."""
     if out is not None:
-        raise NotImplementedError(
-            explain("out", type(out).__name__, "None", "assign the result: x[...] = A.sum(axis=0)")
-        )
+        return found.sum(axis=(), dtype=dtype, out=out)
+    return found if dtype is None else found.astype(dtype)
 
 
 def dense_of(x: object, session: Session) -> Array:

@@ -176,6 +176,13 @@ class Sparse:
         except Exception as error:  # whatever is wrong with an array: a repr must not fail
             return Shown("", type(error).__name__)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        kind = type(self).__name__
+        if (do := _LEFT_OUT.get(name)) is None:
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+        got = "a method of SciPy's that is left out"
+        raise AttributeError(explain(f"{kind}.{name}", got, "CSR, CSC or COO on engines", do))
+
     def __len__(self) -> NoReturn:
         raise TypeError("sparse array length is ambiguous; use getnnz() or shape[0]")
 
@@ -620,6 +627,12 @@ def issparse(x: object) -> bool:
     return isinstance(x, Sparse)
 
 
+#: What is left out of the methods of SciPy's arrays -> what to do.
+_LEFT_OUT = {
+    **{name: f"use .to_scipy().{name}()" for name in ("tobsr", "todia", "todok", "tolil")},
+    "resize": "use A[:m, :n], or x = A.tocoo() and coo_array((x.data, x.coords), shape=shape)",
+    "tensordot": "use @ of arrays that are reshaped, or .to_scipy().tocoo().tensordot()",
+}
 #: Reductions to the least or greatest element -> which of two.
 _EXTREMES = {"max": np.maximum, "min": np.minimum, "nanmax": np.fmax, "nanmin": np.fmin}
 #: Names of ufuncs of one array -> the method, where that has another name.

@@ -21,19 +21,22 @@ from distnb.client.record.creation import asarray, ones_like, zeros_like
 from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
-from distnb.client.sparse.arithmetic import Arithmetic, dense_of, is_dense, is_sparse, no_out, ours
+from distnb.client.sparse.arithmetic import dense_of, into, is_dense, is_sparse, ours
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
 from distnb.client.sparse.creation import check_places, triplets
 from distnb.client.sparse.dense import spread
+from distnb.client.sparse.extremes import Extremes
 from distnb.client.sparse.indexing import (
     Positions,
     index_within,
+    inside,
     is_basic,
     is_mask,
     key_of,
     named,
+    named_in,
     on_diagonal,
     pointwise,
     selected,
@@ -50,7 +53,7 @@ __all__ = ["coo_array"]
 _MOST = 2**63 - 1
 
 
-class coo_array(Arithmetic):
+class coo_array(Extremes):
     """A sparse array as triplets, in the order in which they were given, as SciPy's ``coo_array``.
 
     Coordinates and elements are dense arrays on the engines. They are sent to where rows are when
@@ -428,6 +431,18 @@ class coo_array(Arithmetic):
             return np.asarray(data.sum()).astype(self.dtype)[()]
         return self._of([c[keep] for c in coords], data, shape)
 
+    def __setitem__(self, key: object, value: object) -> None:
+        """Put in other values, as SciPy's: of the places that are named no zeros are stored."""
+        x, y = self._in_rows(), value
+        if self.ndim == 1:
+            key = (*(key if isinstance(key, tuple) else (key,)), 0)
+            y = ours(value, self).reshape(-1, 1) if is_sparse(value) else value
+        x[key] = y
+        keep = (x.data != 0) | ~inside(x, named_in(x, key))
+        found = self._as_before(x).tocoo(copy=False)
+        self._origin, self._coords = None, tuple([c[keep] for c in found.coords])
+        self.data = found.data[keep]
+
     def __iter__(self) -> Any:
         x = self if self.ndim == 1 else self.tocsr()
         return (x[i] for i in range(self.shape[0]))
@@ -536,7 +551,7 @@ class coo_array(Arithmetic):
             raise ValueError("axis out of range for ndim")
         return self.ndim == 1
 
-    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None) -> Any:
         """Return the sum of all elements, or along an axis as a dense array.
 
         What is sent is what :meth:`tocsr`, and the sum of that, send.
@@ -547,8 +562,8 @@ class coo_array(Arithmetic):
             Along which axis; by default all elements.
         dtype : dtype, optional
             In which it is computed; by default as in NumPy.
-        out : None
-            There is none: assign the result.
+        out : DistArray or array, optional
+            The result is written into it, and returned.
 
         Returns
         -------
@@ -562,201 +577,24 @@ class coo_array(Arithmetic):
         ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).sum(axis=0).to_numpy()
         array([3, 3])
         """
-        no_out(out)
         if self._is_all(axis):
-            return self.data.sum(dtype=dtype)
+            return self.data.sum(dtype=dtype, out=out)
         if axis is None or isinstance(axis, tuple):
-            return self.tocsr().sum(axis, dtype)
+            return self.tocsr().sum(axis, dtype, out)
         between = result_of(lambda a: a.sum(), self.dtype).dtype  # counts bools of equal places
-        return self.astype(between, copy=False).tocsr().sum(axis, dtype)
+        return self.astype(between, copy=False).tocsr().sum(axis, dtype, out)
 
-    def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the greatest element, or along an axis as a ``coo_array`` of one axis.
-
-        What is sent is what :meth:`tocsr`, and ``max`` of that, send.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-        explicit : bool
-            Whether only stored elements count.
-
-        Returns
-        -------
-        DistArray or coo_array
-            A number, or the elements that are not zero of one axis.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).max(axis=1).toarray().to_numpy()
-        array([2, 3])
-        """
-        no_out(out)
+    def _extremes(self, name: str, axis: Axes, explicit: bool) -> Any:
         if self._is_all(axis):
-            return self._extreme("max", explicit)
-        return self.tocsr().max(axis, explicit=explicit)
+            return self._extreme(name, explicit)
+        return self.tocsr()._extremes(name, axis, explicit)
 
-    def min(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the least element, or along an axis as a ``coo_array`` of one axis.
-
-        What is sent is what :meth:`tocsr`, and ``min`` of that, send.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-        explicit : bool
-            Whether only stored elements count.
-
-        Returns
-        -------
-        DistArray or coo_array
-            A number, or the elements that are not zero of one axis.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).min(axis=1).toarray().to_numpy()
-        array([0, 1])
-        """
-        no_out(out)
+    def _where(self, name: str, axis: Axes, explicit: bool) -> Any:
         if self._is_all(axis):
-            return self._extreme("min", explicit)
-        return self.tocsr().min(axis, explicit=explicit)
+            return self._in_rows()._where(name, None, explicit)
+        return self.tocsr()._where(name, axis, explicit)
 
-    def nanmax(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the greatest element that is not NaN, or along an axis a ``coo_array``.
-
-        What is sent is what :meth:`tocsr`, and ``nanmax`` of that, send.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-        explicit : bool
-            Whether only stored elements count.
-
-        Returns
-        -------
-        DistArray or coo_array
-            A number, or the elements that are not zero of one axis; NaN where all are NaN.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     A = dnb.sparse.coo_array([[dnb.nan, 2], [3, 1]])
-        ...     A.nanmax(axis=1).toarray().to_numpy()
-        array([2., 3.])
-        """
-        no_out(out)
-        if self._is_all(axis):
-            return self._extreme("nanmax", explicit)
-        return self.tocsr().nanmax(axis, explicit=explicit)
-
-    def nanmin(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the least element that is not NaN, or along an axis a ``coo_array``.
-
-        What is sent is what :meth:`tocsr`, and ``nanmin`` of that, send.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-        explicit : bool
-            Whether only stored elements count.
-
-        Returns
-        -------
-        DistArray or coo_array
-            A number, or the elements that are not zero of one axis; NaN where all are NaN.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     A = dnb.sparse.coo_array([[dnb.nan, 2], [3, 1]])
-        ...     A.nanmin(axis=1).toarray().to_numpy()
-        array([2., 1.])
-        """
-        no_out(out)
-        if self._is_all(axis):
-            return self._extreme("nanmin", explicit)
-        return self.tocsr().nanmin(axis, explicit=explicit)
-
-    def argmax(self, axis: Axes = None, out: None = None) -> Any:
-        """Return where along an axis the greatest elements are, as a dense array.
-
-        What is sent is what :meth:`tocsr`, and ``argmax`` of that, send.
-        Of all elements, in C order, the place is read: this waits.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-
-        Returns
-        -------
-        DistArray or int
-            Positions, int64.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).argmax(axis=1).to_numpy()
-        array([1, 0])
-        """
-        no_out(out)
-        if self._is_all(axis):
-            return self._in_rows().argmax()
-        return self.tocsr().argmax(axis)
-
-    def argmin(self, axis: Axes = None, out: None = None) -> Any:
-        """Return where along an axis the least elements are, as a dense array.
-
-        What is sent is what :meth:`tocsr`, and ``argmin`` of that, send.
-        Of all elements, in C order, the place is read: this waits.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-
-        Returns
-        -------
-        DistArray or int
-            Positions, int64.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).argmin(axis=1).to_numpy()
-        array([0, 1])
-        """
-        no_out(out)
-        if self._is_all(axis):
-            return self._in_rows().argmin()
-        return self.tocsr().argmin(axis)
-
-    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
+    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None) -> Any:
         """Return the mean of all elements, or along an axis as a dense array.
 
         What is sent is what :meth:`tocsr`, and the mean of that, send.
@@ -767,8 +605,8 @@ class coo_array(Arithmetic):
             Along which axis; by default all elements.
         dtype : dtype, optional
             In which it is computed; by default as in NumPy.
-        out : None
-            There is none: assign the result.
+        out : DistArray or array, optional
+            The result is written into it, and returned.
 
         Returns
         -------
@@ -782,13 +620,12 @@ class coo_array(Arithmetic):
         ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).mean(axis=1).to_numpy()
         array([1., 2.])
         """
-        no_out(out)
         between = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
         x = self.astype(between, copy=False)
         if not self._is_all(axis):
-            return x.tocsr().mean(axis, dtype)
+            return x.tocsr().mean(axis, dtype, out)
         found = (x.data * (1.0 / self.shape[0])).sum()
-        return found.astype(between if dtype is None else dtype)
+        return into(found.astype(between), dtype if out is None else None, out)
 
     def diagonal(self, k: int = 0) -> Any:
         """Return a diagonal as a dense array; sent is what :meth:`tocsr` sends.

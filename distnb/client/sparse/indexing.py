@@ -13,7 +13,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import as_dist, from_host, in_layout
 from distnb.client.handle.indexing import lengths
 from distnb.client.math.ufuncs import where
-from distnb.client.record.creation import asarray, full
+from distnb.client.record.creation import asarray, full, ones
 from distnb.client.record.ranges import arange
 from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
@@ -35,10 +35,12 @@ __all__ = [
     "Positions",
     "assigned",
     "index_within",
+    "inside",
     "is_basic",
     "is_mask",
     "key_of",
     "named",
+    "named_in",
     "on_diagonal",
     "pointwise",
     "selected",
@@ -281,8 +283,6 @@ def pointwise(x: Stored, major: Positions, minor: Positions) -> Any:
 
 # -- assignment: what is put in takes the place of what is there, and makes new places ---------
 
-#: Places that a sparse right-hand side may stand for: they are made dense.
-_DENSE = 1 << 24
 #: What part of the elements may be new on a diagonal such that SciPy inserts them one by one.
 _FEW = 0.001
 
@@ -292,14 +292,33 @@ def assigned(x: Reductions, key: object, value: object) -> Stored:
     x.sum_duplicates()
     if is_sparse(key) and is_scalar(value):
         return _under(x, key, value)
-    if is_mask(key):
-        rows, columns = _named(x, key)
-        found = Key(rows, columns, apart=True)
-    else:
-        found = key_of(key, x.shape)
+    found = named_in(x, key)
+    if is_sparse(value) and isinstance(found.rows, int) and isinstance(found.columns, int):
+        value = value.toarray()  # one element, which is stored if it is 0, too
+    if is_sparse(value):
+        return _sparsely(x, found, value)
     if not found.apart and is_scalar(value) and not np.asarray(value).astype(bool):
         return _cleared(x, found)
+    if isinstance(value, Array) and value.ndim and _is_block(found):
+        shape, values = _spread_over(x, found, value)
+        steps = arange(len(values), session=x.session)
+        places = steps // max(shape[1], 1), steps % max(shape[1], 1)
+        return _put(x, _routed(x, found, places, values))
     return _merged(x, *_triplets(x, found, value))
+
+
+def named_in(x: Reductions, key: object) -> Key:
+    """Return the places that are named, by indices or by a mask; arrays of positions are here."""
+    found = Key(*_named(x, key), apart=True) if is_mask(key) else key_of(key, x.shape)
+    here = zip(found[:2], x.shape, strict=True)
+    at = [checked(np.asarray(i), n) if isinstance(i, Array) else i for i, n in here]
+    return Key(*at, apart=found.apart)
+
+
+def _is_block(key: Key) -> bool:
+    """Tell whether some rows and columns are named, each of them once."""
+    arrays = [i for i in key[:2] if isinstance(i, np.ndarray)]
+    return not key.apart and all(len(np.unique(i)) == len(i) for i in arrays)
 
 
 def _merged(x: Reductions, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Stored:
@@ -378,51 +397,111 @@ def _named(x: Reductions, mask: object) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(rows), np.asarray(columns)
 
 
-def _cleared(x: Reductions, key: Key) -> Stored:
-    """Set what is stored in some rows and columns to 0; no place is made for zeros."""
-    if 0 in (x.structure.nnz, *x.shape):
-        return Stored(x.data, x.structure)
-    inside = []
+def inside(x: Reductions, key: Key) -> Any:
+    """Return for each stored element whether its place is named: engines look."""
+    if key.apart:
+        rows, columns = [asarray(i, session=x.session) for i in key[:2]]
+        once = ones(len(rows), bool, session=x.session)
+        s = x.stored.structure
+        lines, across = (rows, columns) if x.axis == 0 else (columns, rows)
+        some = type(x).of(routed(lines, across, once, s.cuts, s.minor))
+        coords = x.tocoo(copy=False).coords
+        return pointwise(some.stored, *(coords if x.axis == 0 else coords[::-1]))
+    found = []
     for index, n, axis in zip(key[:2], x.shape, (0, 1), strict=True):
         chosen = np.zeros(n, bool)
-        chosen[np.asarray(index) if isinstance(index, Array) else index] = True
+        chosen[index] = True
         take = spread if axis == x.axis else picked
-        inside.append(take(x.stored, asarray(chosen, session=x.session)))
-    data = where(inside[0] & inside[1], x.dtype.type(0), elements(x.stored))
+        found.append(take(x.stored, asarray(chosen, session=x.session)))
+    return found[0] & found[1]
+
+
+def _cleared(x: Reductions, key: Key) -> Stored:
+    """Set what is stored in the places that are named to 0; no place is made for zeros."""
+    if 0 in (x.structure.nnz, *x.shape):
+        return Stored(x.data, x.structure)
+    data = where(inside(x, key), x.dtype.type(0), elements(x.stored))
     return Stored(data, x.structure)
+
+
+def _sparsely(x: Reductions, key: Key, value: Any) -> Stored:
+    """Put a sparse array in: what it stores, and 0 where else something is stored, as SciPy."""
+    if 0 in value.shape:
+        return Stored(x.data, x.structure)
+    if key.apart:
+        shape: Ints = (1, len(key.rows))
+    else:
+        shape = lengths(tuple([_length(i, n) for i, n in zip(key[:2], x.shape, strict=True)]))
+    y = _repeated(ours(value, x), shape).astype(x.dtype).tocoo(copy=False)
+    cleared = type(x).of(_cleared(x, key))
+    if _is_block(key):
+        return _put(cleared, _routed(x, key, y.coords, y.data))
+    row, column, data = [np.asarray(z) for z in (*y.coords, y.data)]
+    lines = [_positions(i, n) for i, n in zip(key[:2], x.shape, strict=True)]
+    row = column if key.apart else row
+    return _merged(cleared, lines[0][row], lines[1][column], data)
+
+
+def _repeated(y: Any, shape: Ints) -> Any:
+    """Return a sparse value in the shape of the places, as triplets in rows."""
+    y = (y if y.ndim == 2 else y.reshape(1, -1)).tocsr()
+    if any(have not in (1, want) for have, want in zip(y.shape, shape, strict=True)):
+        raise ValueError("shape mismatch in assignment")
+    for lies in ((shape[0], y.shape[1]), shape):
+        y = y if y.shape == lies else y._repeated(lies)
+    return y
+
+
+def _length(index: One, n: int) -> int:
+    """Return how many positions an index of one axis names."""
+    if isinstance(index, slice):
+        return len(range(*index.indices(n)))
+    return 1 if isinstance(index, int) else len(index)
+
+
+def _routed(x: Reductions, key: Key, places: Any, data: Array) -> Stored:
+    """Return elements at places of a block where these are in the array; nothing comes here."""
+    coords = [_within(*one, x.session) for one in zip(key[:2], places, x.shape, strict=True)]
+    major, minor = coords if x.axis == 0 else coords[::-1]
+    s = x.stored.structure
+    return routed(major, minor, data, s.cuts, s.minor)
+
+
+def _within(index: One, c: Array, n: int, session: Session) -> Any:
+    """Return positions along an axis of those that an index counts from 0."""
+    c = c.astype(np.int64)
+    if isinstance(index, int):
+        return c + index
+    if isinstance(index, slice):
+        start, _, step = index.indices(n)
+        return start + step * c
+    return asarray(_positions(index, n), session=session)[c]
+
+
+def _spread_over(x: Reductions, key: Key, value: Any) -> tuple[Ints, Any]:
+    """Return how many rows and columns are named, and a value for each of their places."""
+    found = value.astype(x.dtype) if isinstance(value, Array) else np.asarray(value, x.dtype)
+    shape = lengths(tuple([_length(i, n) for i, n in zip(key[:2], x.shape, strict=True)]))
+    kept = tuple(n for n, i in zip(shape, key[:2], strict=True) if not isinstance(i, int))
+    if not kept and found.size != 1:
+        raise ValueError("Trying to assign a sequence to an item")
+    fits = kept if found.ndim <= len(kept) else shape
+    return shape, np.broadcast_to(found, fits).reshape(-1)
 
 
 def _triplets(x: Reductions, key: Key, value: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return rows, columns and values here, one for each place that is named."""
-    if is_sparse(value):
-        if int(np.prod(value.shape)) > _DENSE:
-            raise NotImplementedError(
-                explain(
-                    "assignment of a sparse array",
-                    f"shape {tuple(value.shape)}",
-                    f"{_DENSE:,} places at most",
-                    "use vstack, hstack or block_array",
-                )
-            )
-        value = value.toarray()
-    here: Any = value.to_numpy() if isinstance(value, Array) else value
-    values = np.asarray(here, x.dtype)
+    here: Any = np.asarray(value) if isinstance(value, Array) else value  # within the budget
     if key.apart:
-        rows, columns = np.asarray(key.rows), np.asarray(key.columns)
-        return rows % x.shape[0], columns % x.shape[1], np.broadcast_to(values, rows.shape)
+        return key.rows, key.columns, np.broadcast_to(np.asarray(here, x.dtype), key.rows.shape)
+    _, values = _spread_over(x, key, here)
     lines = [_positions(index, n) for index, n in zip(key[:2], x.shape, strict=True)]
-    shape = lengths(tuple(map(len, lines)))
-    kept = tuple(n for n, i in zip(shape, key[:2], strict=True) if not isinstance(i, int))
-    if not kept and values.size != 1:
-        raise ValueError("Trying to assign a sequence to an item")
-    fits = kept if values.ndim <= len(kept) else shape
-    whole = np.broadcast_to(values, fits).reshape(shape)
     rows, columns = np.broadcast_arrays(lines[0][:, None], lines[1])
-    return rows.reshape(-1), columns.reshape(-1), whole.reshape(-1)
+    return rows.reshape(-1), columns.reshape(-1), values
 
 
 def _positions(index: One, n: int) -> np.ndarray:
     """Return the positions that an index of one axis names."""
     if isinstance(index, slice):
         return np.arange(*index.indices(n))
-    return np.atleast_1d(np.asarray(index)).astype(np.int64) % max(n, 1)
+    return np.atleast_1d(index)

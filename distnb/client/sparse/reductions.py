@@ -11,16 +11,17 @@ from numpy.typing import DTypeLike
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import create
 from distnb.client.math.reductions import count_nonzero
-from distnb.client.sparse.arithmetic import Arithmetic, no_out
+from distnb.client.sparse.arithmetic import into
 from distnb.client.sparse.commands import elements, lined
 from distnb.client.sparse.dense import rowwise, scattered
+from distnb.client.sparse.extremes import Extremes
 from distnb.client.sparse.scipys import result_of
 from distnb.client.sparse.structure import Stored, Structure
 
 __all__ = ["Reductions"]
 
 
-class Reductions(Arithmetic):
+class Reductions(Extremes):
     """What compressed arrays can be reduced by."""
 
     #: The axis that is cut.
@@ -57,7 +58,7 @@ class Reductions(Arithmetic):
         x = self._along(1 - axis)
         return rowwise(x.held, method, dtype, tuple(options.items()))
 
-    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None) -> Any:
         """Return the sum of all elements, or along an axis as a dense array.
 
         Of rows (CSR) or columns (CSC) nothing is sent, and the result is cut as they are. Across
@@ -69,8 +70,8 @@ class Reductions(Arithmetic):
             Along which axis; by default all elements.
         dtype : dtype, optional
             In which it is computed; by default as in NumPy.
-        out : None
-            There is none: assign the result.
+        out : DistArray or array, optional
+            The result is written into it, and returned.
 
         Returns
         -------
@@ -84,19 +85,18 @@ class Reductions(Arithmetic):
         ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).sum(axis=0).to_numpy()
         array([3, 3])
         """
-        no_out(out)
         along, like = self._axis(axis, "sum")
         if along is None:
-            return elements(self.held).sum(dtype=like.dtype if dtype is None else dtype)
+            return elements(self.held).sum(dtype=like.dtype if dtype is None else dtype, out=out)
         if along != self.axis:
             found = rowwise(self.held, "sum", like.dtype)
         else:
             s = self.structure
             ones = create(s.session, (s.major,), like.dtype, s.along(), ("fill", 1))
             found = scattered(self.held, ones)
-        return found if dtype is None else found.astype(dtype)
+        return into(found, dtype, out)
 
-    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
+    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None) -> Any:
         """Return the mean of all elements, or along an axis as a dense array.
 
         Layout and messages are those of :meth:`sum`.
@@ -107,8 +107,8 @@ class Reductions(Arithmetic):
             Along which axis; by default all elements.
         dtype : dtype, optional
             In which it is computed; by default as in NumPy.
-        out : None
-            There is none: assign the result.
+        out : DistArray or array, optional
+            The result is written into it, and returned.
 
         Returns
         -------
@@ -122,13 +122,11 @@ class Reductions(Arithmetic):
         ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).mean(axis=1).to_numpy()
         array([1., 2.])
         """
-        no_out(out)
         along, _ = self._axis(axis, "mean")
         n = int(np.prod(self.shape)) if along is None else self.shape[along]
         between = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
         found = (self.astype(between, copy=False) * (1.0 / n)).sum(axis=along)
-        found = found.astype(between)
-        return found if dtype is None else found.astype(dtype)
+        return into(found.astype(between), dtype if out is None else None, out)
 
     def _extremes(self, name: str, axis: Axes, explicit: bool) -> Any:
         along, _ = self._axis(axis, name)
@@ -139,133 +137,20 @@ class Reductions(Arithmetic):
         options = {"explicit": True} if explicit else {}
         return self._kind("coo")(self._rowwise(along, name, self.dtype, **options))
 
-    def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the greatest element, or along an axis as a ``coo_array`` of one axis.
-
-        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
-        other format first.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-        explicit : bool
-            Whether only stored elements count.
-
-        Returns
-        -------
-        DistArray or coo_array
-            A number, or the elements that are not zero of one axis.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).max(axis=1).toarray().to_numpy()
-        array([2, 3])
-        """
-        no_out(out)
-        return self._extremes("max", axis, explicit)
-
-    def min(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the least element, or along an axis as a ``coo_array`` of one axis.
-
-        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
-        other format first.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-        explicit : bool
-            Whether only stored elements count.
-
-        Returns
-        -------
-        DistArray or coo_array
-            A number, or the elements that are not zero of one axis.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).min(axis=1).toarray().to_numpy()
-        array([0, 1])
-        """
-        no_out(out)
-        return self._extremes("min", axis, explicit)
-
-    def nanmax(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the greatest element that is not NaN, or along an axis as a ``coo_array``.
-
-        Layout and messages are those of :meth:`max`.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-        explicit : bool
-            Whether only stored elements count.
-
-        Returns
-        -------
-        DistArray or coo_array
-            A number, or the elements that are not zero of one axis; NaN where all are NaN.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     A = dnb.sparse.csr_array([[dnb.nan, 2], [3, 1]])
-        ...     A.nanmax(axis=1).toarray().to_numpy()
-        array([2., 3.])
-        """
-        no_out(out)
-        return self._extremes("nanmax", axis, explicit)
-
-    def nanmin(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the least element that is not NaN, or along an axis as a ``coo_array``.
-
-        Layout and messages are those of :meth:`min`.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-        explicit : bool
-            Whether only stored elements count.
-
-        Returns
-        -------
-        DistArray or coo_array
-            A number, or the elements that are not zero of one axis; NaN where all are NaN.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     A = dnb.sparse.csr_array([[dnb.nan, 2], [3, 1]])
-        ...     A.nanmin(axis=1).toarray().to_numpy()
-        array([2., 1.])
-        """
-        no_out(out)
-        return self._extremes("nanmin", axis, explicit)
-
-    def _where(self, name: str, axis: Axes) -> Any:
+    def _where(self, name: str, axis: Axes, explicit: bool) -> Any:
         along, _ = self._axis(axis, name)
         if along is None:
-            return self._where_of_all(name)
+            return self._first(name) if explicit else self._where_of_all(name)
         if self.shape[along] == 0:
             raise ValueError("Cannot apply the operation along a zero-sized dimension.")
-        return self._rowwise(along, name, np.dtype(np.int64))
+        options = {"explicit": True} if explicit else {}
+        return self._rowwise(along, name, np.dtype(np.int64), **options)
+
+    def _first(self, name: str) -> int:
+        """Return which of the stored elements, in C order, is the first greatest or least."""
+        if not self.nnz:
+            raise ValueError(f"Cannot apply {name} to a matrix without stored elements.")
+        return int(getattr(self._along(0).in_lines()._summed().data, name)())
 
     def _where_of_all(self, name: str) -> int:
         """Return where the first of the greatest or least elements is, in C order."""
@@ -273,63 +158,7 @@ class Reductions(Arithmetic):
             raise ValueError("Cannot apply the operation along a zero-sized dimension.")
         each = getattr(self, name[3:])(axis=1).toarray()
         row = int(getattr(each, name)())
-        return row * self.shape[1] + int(self._where(name, 1)[row])
-
-    def argmax(self, axis: Axes = None, out: None = None) -> Any:
-        """Return where along an axis the greatest elements are, as a dense array.
-
-        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
-        other format first. Of all elements, in C order, the place is read: this waits.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-
-        Returns
-        -------
-        DistArray or int
-            Positions, int64.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).argmax(axis=1).to_numpy()
-        array([1, 0])
-        """
-        no_out(out)
-        return self._where("argmax", axis)
-
-    def argmin(self, axis: Axes = None, out: None = None) -> Any:
-        """Return where along an axis the least elements are, as a dense array.
-
-        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
-        other format first. Of all elements, in C order, the place is read: this waits.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Along which axis; by default all elements.
-        out : None
-            There is none: assign the result.
-
-        Returns
-        -------
-        DistArray or int
-            Positions, int64.
-
-        Examples
-        --------
-        >>> import distnb as dnb
-        >>> with dnb.inprocess(2):
-        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).argmin(axis=1).to_numpy()
-        array([0, 1])
-        """
-        no_out(out)
-        return self._where("argmin", axis)
+        return row * self.shape[1] + int(self._where(name, 1, False)[row])
 
     def count_nonzero(self, axis: Axes = None) -> Any:
         """Return how many elements are not zero, or how many along an axis as a dense array.
