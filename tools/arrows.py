@@ -117,8 +117,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """
-        scipys structure commands dense balance creation base arithmetic extremes reductions
-        indexing compressed coordinates construction semirings
+        scipys structure commands dense balance creation base arithmetic reductions indexing
+        compressed coordinates construction semirings
     """,
     "distnb.client.parts": "cuts operands results foreach partners",
     "distnb.client.reports": """

@@ -64,7 +64,7 @@ def _unit(x: Any) -> Any:
     return x if isinstance(x, Base) else x.structure
 
 
-def _there(x: Any, unit: Any) -> Any:
+def _there(x: object, unit: Any) -> Any:
     """Return something, if it is there, or else another array of its structure."""
     if x is not None or unit is None or isinstance(unit, Base):
         return x

@@ -75,7 +75,7 @@ def together(
     if not arrays:
         raise TypeError(explain("together()", "no arrays", "at least one", "pass some"))
     session = arrays[0].session
-    axes = [axis] * len(arrays) if np.ndim(axis) == 0 else [*axis]
+    axes = [*axis] if isinstance(axis, Sequence) else [axis] * len(arrays)
     if len(axes) != len(arrays):
         raise ValueError(explain("axis", axis, f"one, or {len(arrays)}", "one for each array"))
     places = [_checked(x, a, session) for x, a in zip(arrays, axes, strict=True)]

@@ -47,7 +47,7 @@ def is_dense(x: object) -> TypeGuard[Any]:
     return isinstance(x, np.ndarray | Array | list | tuple)
 
 
-def into(found: Any, dtype: DTypeLike | None, out: Any) -> Any:
+def into(found: Any, dtype: DTypeLike | None, out: Array | np.ndarray | None) -> Any:
     """Return a result in a dtype, or written into an array as NumPy's sums are."""
     if out is not None:
         return found.sum(axis=(), dtype=dtype, out=out)
@@ -198,8 +198,9 @@ class Arithmetic(Sparse):
         if is_sparse(other):
             if self.shape != other.shape:
                 raise ValueError("inconsistent shapes")
+            kind = result_of(operator.truediv, self.dtype, other.dtype).dtype
             with np.errstate(divide="ignore", invalid="ignore"):
-                return self.toarray() / ours(other, self).toarray()
+                return (self.toarray() / ours(other, self).toarray()).astype(kind, copy=False)
         return self.multiply(1 / dense_of(other, self.session))
 
     def __matmul__(self, other: object) -> Any:

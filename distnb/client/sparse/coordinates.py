@@ -27,7 +27,6 @@ from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
 from distnb.client.sparse.creation import check_places, triplets
 from distnb.client.sparse.dense import spread
-from distnb.client.sparse.extremes import Extremes
 from distnb.client.sparse.indexing import (
     Positions,
     index_within,
@@ -42,6 +41,7 @@ from distnb.client.sparse.indexing import (
     selected,
     with_new,
 )
+from distnb.client.sparse.reductions import Extremes
 from distnb.client.sparse.scipys import index_dtype, is_scalar, result_of, scipy_sparse, supported
 from distnb.client.sparse.structure import SparseLayout, even, line
 from distnb.common.errors import explain
@@ -551,7 +551,12 @@ class coo_array(Extremes):
             raise ValueError("axis out of range for ndim")
         return self.ndim == 1
 
-    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None) -> Any:
+    def sum(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Array | np.ndarray | None = None,
+    ) -> Any:
         """Return the sum of all elements, or along an axis as a dense array.
 
         What is sent is what :meth:`tocsr`, and the sum of that, send.
@@ -594,7 +599,12 @@ class coo_array(Extremes):
             return self._in_rows()._where(name, None, explicit)
         return self.tocsr()._where(name, axis, explicit)
 
-    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None) -> Any:
+    def mean(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Array | np.ndarray | None = None,
+    ) -> Any:
         """Return the mean of all elements, or along an axis as a dense array.
 
         What is sent is what :meth:`tocsr`, and the mean of that, send.

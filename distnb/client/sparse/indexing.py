@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -311,8 +312,8 @@ def named_in(x: Reductions, key: object) -> Key:
     """Return the places that are named, by indices or by a mask; arrays of positions are here."""
     found = Key(*_named(x, key), apart=True) if is_mask(key) else key_of(key, x.shape)
     here = zip(found[:2], x.shape, strict=True)
-    at = [checked(np.asarray(i), n) if isinstance(i, Array) else i for i, n in here]
-    return Key(*at, apart=found.apart)
+    rows, columns = [checked(np.asarray(i), n) if isinstance(i, Array) else i for i, n in here]
+    return Key(rows, columns, found.apart)
 
 
 def _is_block(key: Key) -> bool:
@@ -424,7 +425,7 @@ def _cleared(x: Reductions, key: Key) -> Stored:
     return Stored(data, x.structure)
 
 
-def _sparsely(x: Reductions, key: Key, value: Any) -> Stored:
+def _sparsely(x: Reductions, key: Key, value: Sparse) -> Stored:
     """Put a sparse array in: what it stores, and 0 where else something is stored, as SciPy."""
     if 0 in value.shape:
         return Stored(x.data, x.structure)
@@ -442,14 +443,14 @@ def _sparsely(x: Reductions, key: Key, value: Any) -> Stored:
     return _merged(cleared, lines[0][row], lines[1][column], data)
 
 
-def _repeated(y: Any, shape: Ints) -> Any:
+def _repeated(y: Sparse, shape: Ints) -> Any:
     """Return a sparse value in the shape of the places, as triplets in rows."""
-    y = (y if y.ndim == 2 else y.reshape(1, -1)).tocsr()
-    if any(have not in (1, want) for have, want in zip(y.shape, shape, strict=True)):
+    found = (y if y.ndim == 2 else y.reshape(1, -1)).tocsr()
+    if any(have not in (1, want) for have, want in zip(found.shape, shape, strict=True)):
         raise ValueError("shape mismatch in assignment")
-    for lies in ((shape[0], y.shape[1]), shape):
-        y = y if y.shape == lies else y._repeated(lies)
-    return y
+    for lies in ((shape[0], found.shape[1]), shape):
+        found = found if found.shape == lies else found._repeated(lies)
+    return found
 
 
 def _length(index: One, n: int) -> int:
@@ -459,7 +460,7 @@ def _length(index: One, n: int) -> int:
     return 1 if isinstance(index, int) else len(index)
 
 
-def _routed(x: Reductions, key: Key, places: Any, data: Array) -> Stored:
+def _routed(x: Reductions, key: Key, places: Sequence[Array], data: Array) -> Stored:
     """Return elements at places of a block where these are in the array; nothing comes here."""
     coords = [_within(*one, x.session) for one in zip(key[:2], places, x.shape, strict=True)]
     major, minor = coords if x.axis == 0 else coords[::-1]
@@ -478,7 +479,7 @@ def _within(index: One, c: Array, n: int, session: Session) -> Any:
     return asarray(_positions(index, n), session=session)[c]
 
 
-def _spread_over(x: Reductions, key: Key, value: Any) -> tuple[Ints, Any]:
+def _spread_over(x: Reductions, key: Key, value: ArrayLike) -> tuple[Ints, Any]:
     """Return how many rows and columns are named, and a value for each of their places."""
     found = value.astype(x.dtype) if isinstance(value, Array) else np.asarray(value, x.dtype)
     shape = lengths(tuple([_length(i, n) for i, n in zip(key[:2], x.shape, strict=True)]))
