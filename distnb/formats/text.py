@@ -85,9 +85,12 @@ def table_of(
     kinds: dict[str, str],
     options: dict[str, Any],
 ) -> Any:
-    """Return columns as Arrow's table; those without a kind have the type that Arrow finds."""
+    """Return columns as Arrow's table; those without a kind have the type that Arrow finds.
+
+    The kind ``"U"`` is the text itself.
+    """
     csv = module(_csv, "read_csv()", "pyarrow", "csv")
-    from pyarrow import from_numpy_dtype, py_buffer
+    from pyarrow import from_numpy_dtype, py_buffer, string
 
     given, comment = quotes_of(options), options["comment"]
     quotes = Quotes(*given) if given else None
@@ -106,7 +109,9 @@ def table_of(
         ),
         csv.ConvertOptions(
             include_columns=list(wanted),
-            column_types={k: from_numpy_dtype(np.dtype(v)) for k, v in kinds.items()},
+            column_types={
+                k: string() if v == "U" else from_numpy_dtype(np.dtype(v)) for k, v in kinds.items()
+            },
             null_values=list(options["missing"]),
             decimal_point=options["decimal"],
         ),
@@ -168,7 +173,30 @@ def _table(
         if wider == kinds:
             raise
         table = table_of(text, names, wanted, wider, options)
+        for name in [n for n in wanted if wider[n] != kinds[n]]:
+            texts = table_of(text, names, [name], {name: "U"}, options)[name]
+            _check_rounding(name, np.dtype(kinds[name]), table[name], texts)
     return [_column(table[name], name, kinds[name], name in free) for name in wanted]
+
+
+#: Whole numbers of 64 bits, with a sign or without.
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*")
+
+
+def _check_rounding(name: str, kind: np.dtype, floats: Any, texts: Any) -> None:
+    """Raise ValueError if what does not fit an integer dtype is another one of 64 bits.
+
+    Engines whose lines have none of these would give integers, and all together rounded floats.
+    """
+    if kind.kind not in "iu":
+        return
+    found, bounds = floats.to_numpy(), np.iinfo(kind)
+    for k in np.flatnonzero((found < float(bounds.min)) | (found >= float(bounds.max))).tolist():
+        text = str(texts[k])
+        if _WHOLE.fullmatch(text) and -(2**63) <= int(text) < 2**64:
+            exact = "'u8', or " if kind.kind == "i" else ""
+            do = f"give dtype={{{name!r}: ...}}: {exact}'f8' to round"
+            raise ValueError(f"{text} is no {kind}, as the lines before; {do}")
 
 
 def _column(column: Any, name: str, kind: str, free: bool) -> np.ndarray:

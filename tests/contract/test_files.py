@@ -719,3 +719,23 @@ def test_integers_without_a_sign_are_exact(here, session):
     assert np.isnan(found["m"].to_numpy()[-1])
     write_text("t.csv", "x\n" + "".join(lines[:9]).replace(",", "\n") + "-1\n")
     assert dnb.read_csv("t.csv")["x"].dtype == float
+
+
+def test_integers_that_do_not_fit_later_on_are_not_rounded(here, session, monkeypatch):
+    pytest.importorskip("pyarrow")
+    from distnb.client.files import tables
+
+    monkeypatch.setattr(tables, "_HEAD", 50)  # lines from which dtypes are found
+    some = ["1,2\n"] * 200
+    for first, late, why in (
+        ("-1", "9223372036854775809", "no int64, .*'u8', or 'f8'"),
+        ("18446744073709551615", "-1", "no uint64, .*'f8'"),
+    ):
+        write_text("t.csv", "x,y\n" + "".join([f"{first},2\n", *some, f"{late},3\n", *some]))
+        with pytest.raises(ValueError, match=f"line 203: got '{late},3' .*{why}"):
+            dnb.read_csv("t.csv")
+        x = dnb.read_csv("t.csv", dtype={"x": "f8"})["x"]
+        assert x[201].item() == float(late)
+    for late in ("1.5", "1e19", "", "36893488147419103232"):  # of floats nobody expects more
+        write_text("t.csv", "x,y\n" + "".join([*some, f"{late},3\n", *some]))
+        assert dnb.read_csv("t.csv")["x"].dtype == float

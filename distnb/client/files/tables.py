@@ -67,7 +67,8 @@ def read_csv(
         Which columns; by default all, which have to be numbers then.
     dtype : dtype, or mapping of names to dtypes, optional
         By default bool, int64, uint64 or float64, whichever holds all that is in the first 10,000
-        lines, and float64 where later ones ask for it.
+        lines, and float64 where later ones ask for it; integers of 64 bits that would be rounded
+        then are an error.
     names : sequence of str, optional
         Of the columns, if the file has no line of names.
     delimiter, quote, decimal : str
