@@ -2187,6 +2187,11 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
 def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``."""
 
+def to_feather(
+    path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
+) -> None:
+    """Write columns as a folder of Arrow's files, which are those of Feather, one of each engine."""
+
 def to_parquet(
     path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
 ) -> None:

@@ -37,7 +37,7 @@ from distnb.client.files.numpys import (
     savez_compressed,
 )
 from distnb.client.files.opening import open_ as open
-from distnb.client.files.tables import read_csv, read_feather, read_parquet, to_parquet
+from distnb.client.files.tables import read_csv, read_feather, read_parquet, to_feather, to_parquet
 from distnb.client.files.text import genfromtxt, loadtxt, savetxt
 from distnb.client.linalg.chains import cross_ as cross
 from distnb.client.linalg.chains import matrix_transpose

@@ -114,7 +114,7 @@ OTHERS = (
     Other((".mtx",), "distnb.sparse.mmread", "distnb.sparse.mmwrite"),
     Other((".npz",), "distnb.load", "distnb.savez"),
     Other((".parquet", ".pq"), "distnb.read_parquet", "distnb.to_parquet"),
-    Other(arrow.SUFFIXES, "distnb.read_feather", "distnb.to_parquet"),
+    Other(arrow.SUFFIXES, "distnb.read_feather", "distnb.to_feather"),
     Other((".png", ".jpg", ".jpeg"), "distnb.open", "matplotlib.pyplot.imsave, or end in .tif"),
     Other((".mat",), "scipy.io.loadmat", "scipy.io.savemat, or end in .h5"),
     Other((".wav",), "scipy.io.wavfile.read", "scipy.io.wavfile.write"),

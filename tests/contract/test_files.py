@@ -239,7 +239,7 @@ def test_names_of_other_formats_are_refused(here, session):
         ("x.zarr.zip", "zarr"),
         ("x.npz", "savez"),
         ("x.parquet", "to_parquet"),
-        ("x.feather", "to_parquet"),
+        ("x.feather", "to_feather"),
         ("x.mtx", "mmwrite"),
         ("x.mat", "savemat"),
         ("x.wav", "wavfile"),

@@ -506,6 +506,27 @@ def test_a_group_that_lists_its_arrays_lists_new_ones(here, session):
         assert zarr.open(name)["b"].metadata.zarr_format == version
 
 
+@pytest.mark.parametrize("n", [0, 1, 50])
+def test_arrow_is_written_for_others(here, session, n):
+    dataset = pytest.importorskip("pyarrow.dataset")
+    columns = {"i": numbers(n, "i4"), "h": fractions(n).astype("f2"), "b": numbers(n) > 0}
+    for dist in (None, "cyclic"):
+        given = {k: dnb.array(v, dist=dist) for k, v in columns.items()}
+        dnb.to_feather("t.arrow", given, compression="zstd")
+        table = dataset.dataset("t.arrow", format="feather").to_table()
+        assert table.column_names == [*columns]
+        for name, want in columns.items():
+            same(table[name].to_numpy(), want)
+            same(dnb.read_feather("t.arrow")[name], want)
+        same(dnb.open("t.arrow", "i")[n // 2 :], columns["i"][n // 2 :])
+    with pytest.raises(TypeError, match="'z': got complex128"):
+        dnb.to_feather("t.arrow", {"z": dnb.ones(3, complex)})
+    same(dnb.read_feather("t.arrow")["i"], columns["i"])
+    dnb.to_parquet("t", {"x": dnb.arange(3)})
+    with pytest.raises(FileExistsError, match="other files"):
+        dnb.to_feather("t", {"x": dnb.arange(3)})
+
+
 def test_tables_replace_tables_alone(here, session):
     pytest.importorskip("pyarrow")
     pytest.importorskip("zarr")

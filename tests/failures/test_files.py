@@ -62,6 +62,10 @@ def _to_parquet(name, x):
     dnb.to_parquet(name, {"x": x})
 
 
+def _to_feather(name, x):
+    dnb.to_feather(name, {"x": x}, compression="uncompressed")
+
+
 #: What is written, and how: a file in each format, and what the library needs.
 FULL = {
     "npy": ("x.npy", dnb.save, "numpy"),
@@ -83,6 +87,7 @@ FULL = {
         "zarr",
     ),
     "parquet": ("x.parquet", _to_parquet, "pyarrow"),
+    "arrow": ("x.arrow", _to_feather, "pyarrow"),
 }
 
 

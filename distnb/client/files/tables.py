@@ -427,6 +427,45 @@ def to_parquet(
     ...     dnb.open("t", "x")[1:].to_numpy()
     array([1, 2])
     """
+    _write(path, ".parquet", columns, options)
+
+
+def to_feather(
+    path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
+) -> None:
+    """Write columns as a folder of Arrow's files, which are those of Feather, one of each engine.
+
+    Others read the folder as one table: ``pyarrow.dataset.dataset(path, format="feather")``. What
+    is sent, and how it appears, is as for :func:`to_parquet`. Needs pyarrow (``pip install
+    "distnb[arrow]"``).
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    columns : mapping of str to array
+        Of one axis, all as long.
+    **options
+        Of ``pyarrow.feather.write_feather``, as ``compression=``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.to_feather("f", {"x": dnb.arange(3, dist="block")})
+    ...     dnb.read_feather("f")["x"].to_numpy()
+    array([0, 1, 2])
+    """
+    _write(path, ".arrow", columns, options)
+
+
+def _write(
+    path: str | os.PathLike[str],
+    suffix: str,
+    columns: Mapping[str, ArrayLike],
+    options: dict[str, object],
+) -> None:
+    """Write columns as a folder of files whose names end so."""
     found = {name: asarray(x) for name, x in columns.items()}
     for name, x in found.items():
         if x.dtype.kind == "c":
@@ -440,10 +479,10 @@ def to_parquet(
     session = next(iter(found.values())).session
     layout = make_layout(next(iter(shapes)), session.size, "block")
     there = [in_layout(as_dist(x, session), layout) for x in found.values()]
-    once(session, check_folder, local_path(path))
+    once(session, check_folder, local_path(path), suffix)
     with replacing(local_path(path), session, folder=True) as folder:
         done = told(session, 2)
-        ins, args = tuple([x.operand for x in there]), (folder, tuple(found), options)
+        ins, args = tuple([x.operand for x in there]), (folder, suffix, tuple(found), options)
         command = Collective("file.table", (done.operand,), ins, args, session.site())
         session.record(command)
         done.to_numpy()

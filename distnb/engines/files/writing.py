@@ -11,7 +11,7 @@ from distnb.engines.files.owned import own
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
 from distnb.formats.boxes import moved, pieces
-from distnb.formats.libraries.parquet import write_part
+from distnb.formats.libraries import arrow, parquet
 from distnb.formats.stored import Box, Stored, bytes_of, check_same, sub
 from distnb.formats.table import FORMATS, writer_of
 from distnb.measure.events import TRANSFER, Clock
@@ -72,14 +72,15 @@ class Write:
 class WriteTable:
     """Write the rows that this rank holds of columns, as a file of a folder.
 
-    ``args``: the folder, names, options. The output has a row for each rank: how many it wrote.
+    ``args``: the folder, what its files' names end in, columns' names, options. The output has a
+    row for each rank: how many it wrote.
     """
 
     owed: tuple[Key, ...] = ()
     expected: tuple[Key, ...] = ()
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
-        self.folder, self.names, self.options = command.args
+        self.folder, self.suffix, self.names, self.options = command.args
         self.columns = [store.bases[x.base] for x in command.ins]
         self.out, self.rank = store.bases[command.outs[0].base], store.rank
 
@@ -90,9 +91,10 @@ class WriteTable:
         kinds = [base.dtype for base in self.columns]
         found = [np.empty(0, k) if b is None else b for b, k in zip(blocks, kinds, strict=True)]
         if len(found[0]) or not self.rank:
-            path = os.path.join(self.folder, f"part-{self.rank:05d}.parquet")
+            path = os.path.join(self.folder, f"part-{self.rank:05d}{self.suffix}")
             check_same(self.folder, ())
-            write_part(path, list(self.names), found, self.options)
+            write = parquet.write_part if self.suffix == ".parquet" else arrow.write_part
+            write(path, list(self.names), found, self.options)
         if self.out.block is not None:
             self.out.block[...] = (len(found[0]), 0)
         clock.switch(before)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from distnb.common.addresses import opened
-from distnb.formats.libraries.columns import Column, Table
+from distnb.formats.libraries.columns import Column, Table, brought
 from distnb.formats.stored import Stored, good, module
 from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 
-__all__ = ["SUFFIXES", "describe", "reader", "table"]
+__all__ = ["SUFFIXES", "describe", "reader", "table", "write_part"]
 
 #: What names of such files end in.
 SUFFIXES = (".arrow", ".feather")
@@ -84,3 +86,12 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
 def reader(stored: Stored) -> Column:
     """Open a column to read it."""
     return Column(stored, _Sheet)
+
+
+def write_part(path: str, names: list[str], columns: list[np.ndarray], options: Any) -> None:
+    """Write a file of columns, and bring it to the disk."""
+    module(_load, "Arrow", "pyarrow", "arrow")
+    from pyarrow import feather, table
+
+    feather.write_feather(table(dict(zip(names, columns, strict=True))), path, **options)
+    brought(path)

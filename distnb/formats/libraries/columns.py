@@ -16,7 +16,7 @@ from distnb.formats.stored import Box, Stored, check_same, good, stamp_of
 from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 
-__all__ = ["COMPARISONS", "Column", "Filter", "Sheet", "Table", "check_folder"]
+__all__ = ["COMPARISONS", "Column", "Filter", "Sheet", "Table", "brought", "check_folder"]
 
 
 class Sheet(Protocol):
@@ -271,8 +271,17 @@ class Column:
         return self._last[1]
 
 
-def check_folder(path: str) -> None:
+def check_folder(path: str, suffix: str) -> None:
     """Raise FileExistsError unless a folder is no other's than a table's, if there is one."""
-    if Path(path).is_dir() and not all(name.endswith(".parquet") for name in os.listdir(path)):
+    if Path(path).is_dir() and not all(name.endswith(suffix) for name in os.listdir(path)):
         got, expected = "other files in it", "none, or those of a table"
         raise FileExistsError(explain(f"folder {path}", got, expected, "name a new one"))
+
+
+def brought(path: str) -> None:
+    """Bring a file that was written to the disk."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

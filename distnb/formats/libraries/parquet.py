@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 from distnb.common.addresses import opened
 from distnb.common.errors import explain
-from distnb.formats.libraries.columns import Column, Table
+from distnb.formats.libraries.columns import Column, Table, brought
 from distnb.formats.stored import Stored, good, module
 from distnb.geometry.views import View
 
@@ -93,8 +92,4 @@ def write_part(path: str, names: list[str], columns: list[np.ndarray], options: 
     from pyarrow import table
 
     pq.write_table(table(dict(zip(names, columns, strict=True))), path, **options)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    brought(path)
