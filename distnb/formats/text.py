@@ -146,7 +146,21 @@ def kinds_of(
         with suppress(ValueError):
             table_of(text, names, [name], {name: "<u8"}, options)
             kinds[name] = "<u8"
-    return kinds
+    return kinds | dict.fromkeys(_in_hex(text, names, found, options))
+
+
+def _in_hex(text: bytes, names: Sequence[str], table: Any, options: dict[str, Any]) -> list[str]:
+    """Return the columns in which Arrow took ``0xff`` for an integer: 64 bits it takes as signed.
+
+    For pandas and NumPy these are text.
+    """
+    if b"0x" not in text and b"0X" not in text:
+        return []
+    import pyarrow.compute as pc
+
+    whole = [f.name for f in table.schema if re.fullmatch(r"u?int\d+", str(f.type))]
+    texts = table_of(text, names, whole, dict.fromkeys(whole, "U"), options) if whole else {}
+    return [n for n in whole if pc.any(pc.match_substring(texts[n], "x", ignore_case=True)).as_py()]
 
 
 def _table(
@@ -176,6 +190,8 @@ def _table(
         for name in [n for n in wanted if wider[n] != kinds[n]]:
             texts = table_of(text, names, [name], {name: "U"}, options)[name]
             _check_rounding(name, np.dtype(kinds[name]), table[name], texts)
+    if hexadecimal := _in_hex(text, names, table, options):
+        raise ValueError(f"a hexadecimal number in column {hexadecimal[0]!r}")
     return [_column(table[name], name, kinds[name], name in free) for name in wanted]
 
 

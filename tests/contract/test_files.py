@@ -721,6 +721,29 @@ def test_integers_without_a_sign_are_exact(here, session):
     assert dnb.read_csv("t.csv")["x"].dtype == float
 
 
+def test_hexadecimal_numbers_are_text(here, session, monkeypatch):
+    """Arrow takes 64 bits of them as signed: 0xffffffffffffffff was -1."""
+    pytest.importorskip("pyarrow")
+    from distnb.client.files import tables
+
+    write_text("t.csv", "x,y\n1,2\n0xffffffffffffffff,3\n")
+    with pytest.raises(TypeError, match=r"text in columns \['x'\] \(line 3: .*columns=\['y'\]"):
+        dnb.read_csv("t.csv")
+    same(dnb.read_csv("t.csv", columns=["y"])["y"], np.array([2, 3]))
+    monkeypatch.setattr(tables, "_HEAD", 20)
+    write_text("t.csv", "x,y\n" + "1,2\n" * 99 + "0X80,3\n" + "1,2\n" * 99)
+    for options in ({}, {"dtype": {"x": "i4"}}):
+        with pytest.raises(ValueError, match="line 101: got '0X80,3'"):
+            dnb.read_csv("t.csv", **options)
+
+
+def test_what_numpy_reads_is_named_in_its_errors(here, session):
+    write_text("t.txt", "a b\n1 2\n")
+    for call in (lambda: dnb.loadtxt("t.txt"), lambda: dnb.loadtxt("t.txt", max_rows=1)):
+        with pytest.raises(ValueError, match=r"^file .*t\.txt: could not convert string 'a'"):
+            call()
+
+
 def test_integers_that_do_not_fit_later_on_are_not_rounded(here, session, monkeypatch):
     pytest.importorskip("pyarrow")
     from distnb.client.files import tables

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
@@ -220,8 +221,21 @@ def loadtxt(
         return _laid(_shaped(found, ndmin, unpack), dist, grid)
     rows = {"skiprows": skiprows, "usecols": usecols, "unpack": unpack, "ndmin": ndmin}
     numpys: Any = np.loadtxt
-    whole = _plain(fname, numpys(fname, dtype, **text, **others, **rows))
+    with _naming(fname):
+        whole = _plain(fname, numpys(fname, dtype, **text, **others, **rows))
     return asarray(whole, dist=dist, grid=grid, session=session)
+
+
+@contextmanager
+def _naming(file: File) -> Iterator[None]:
+    """Name the file in what NumPy raises."""
+    path = path_of(file)
+    try:
+        yield
+    except ValueError as error:
+        if path is None or path in str(error):
+            raise
+        raise type(error)(f"file {path}: {error}") from None
 
 
 def _plain(file: File, found: object) -> Any:
@@ -318,9 +332,10 @@ def genfromtxt(
         for name in ("comments", "delimiter"):
             del given[name]
         numpys: Any = np.genfromtxt
-        whole = _plain(
-            fname, numpys(fname, dtype, comments, delimiter, skip_header, *args, **given)
-        )
+        with _naming(fname):
+            whole = _plain(
+                fname, numpys(fname, dtype, comments, delimiter, skip_header, *args, **given)
+            )
         return asarray(whole, dist=dist, grid=grid, session=session)
     return _laid(_shaped(found, ndmin, unpack), dist, grid)
 
