@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ BLOCK = 1 << 24
 _GLANCE = 1 << 20
 #: Bytes of a row with quotes: a quote that nobody closed makes all behind it one row.
 _LONGEST = 1 << 26
+#: Bytes that the header of a frame of Zstandard has at most.
+_FRAME = 18
 _END, _SPACE = b"\n "
 #: What text is quoted by: quote, delimiter, and what begins a comment, if anything does.
 Given: TypeAlias = tuple[str, str, str | None]
@@ -50,13 +53,54 @@ def open_text(path: str) -> Iterator[Any]:
         if magic[:2] == b"\x1f\x8b":
             import gzip  # few need it
 
-            with gzip.GzipFile(fileobj=file) as packed:
+            with gzip.GzipFile(fileobj=file) as packed, _whole(path):
                 yield packed
         elif magic == b"\x28\xb5\x2f\xfd":
             zstd = module(_zstandard, f"file {path}", "zstandard", "zstd")
-            yield zstd.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            with _whole(path, zstd.ZstdError):
+                _check_frames(file, zstd)
+                yield zstd.ZstdDecompressor().stream_reader(file, read_across_frames=True)
         else:
             yield file
+
+
+@contextmanager
+def _whole(path: str, *others: type[Exception]) -> Iterator[None]:
+    """Raise ValueError that names a file whose compressed bytes are no good."""
+    import zlib  # few need it
+
+    try:
+        yield
+    except (EOFError, OSError, zlib.error, *others) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's
+            raise
+        told = explain(f"file {path}", error, "good compressed text", "get it again")
+        raise ValueError(told) from None
+
+
+def _check_frames(file: Any, zstd: Any) -> None:
+    """Raise EOFError if a file of Zstandard ends within a frame: the library ends there, too."""
+    size, at = file.seek(0, os.SEEK_END), 0
+    while at < size:
+        file.seek(at)
+        head = file.read(_FRAME)
+        if head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5:  # to be skipped
+            at += 8 + int.from_bytes(head[4:8], "little")
+            continue
+        about, last = zstd.get_frame_parameters(head), False
+        at += zstd.frame_header_size(head)
+        while not last:
+            file.seek(at)
+            block = file.read(3)
+            if len(block) < 3:
+                break
+            word = int.from_bytes(block, "little")
+            last, repeated = bool(word & 1), word >> 1 & 3 == 1
+            at += 3 + (1 if repeated else word >> 3)
+        at += 4 * about.has_checksum if last else size
+    if at > size:
+        raise EOFError("the file ends within a frame")
+    file.seek(0)
 
 
 def _zstandard() -> Any:

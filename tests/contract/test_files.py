@@ -737,7 +737,37 @@ def test_hexadecimal_numbers_are_text(here, session, monkeypatch):
             dnb.read_csv("t.csv", **options)
 
 
+@pytest.mark.parametrize("suffix", ["gz", "zst", "bz2", "xz"])
+def test_damaged_compressed_text_is_named(here, session, suffix):
+    zstd = pytest.importorskip("zstandard") if suffix == "zst" else None
+    pack = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+    if zstd:  # of an end within a frame its library says nothing
+        pack["zst"] = zstd.compress
+    whole = pack[suffix](b"1,2\n" * 40_000)
+    if suffix == "zst":
+        with open("t.csv.zst", "wb") as file:
+            file.write(whole + b"\x50\x2a\x4d\x18\2\0\0\0ab" + whole)  # one to be skipped
+        same(dnb.read_csv("t.csv.zst", names=["x", "y"])["x"], np.ones(80_000, int))
+    middle = bytearray(whole)
+    middle[len(whole) // 2] ^= 255
+    calls = [lambda: dnb.loadtxt(name, delimiter=",")] if suffix != "zst" else []
+    if suffix in ("gz", "zst"):
+        pytest.importorskip("pyarrow")
+        calls.append(lambda: dnb.read_csv(name, names=["x", "y"]))
+    for k, text in enumerate((whole[:-9], bytes(middle))):
+        name = f"t{k}.csv.{suffix}"
+        with open(name, "wb") as file:
+            file.write(text)
+        for call in calls:
+            with pytest.raises(ValueError, match=f"^file .*{name}: "):
+                call()
+
+
 def test_what_numpy_reads_is_named_in_its_errors(here, session):
+    with open("b.txt", "wb") as file:
+        file.write(b"\xff 1\n")
+    with pytest.raises(ValueError, match=r"^file .*b\.txt: "):
+        dnb.loadtxt("b.txt", encoding="utf-8")
     write_text("t.txt", "a b\n1 2\n")
     for call in (lambda: dnb.loadtxt("t.txt"), lambda: dnb.loadtxt("t.txt", max_rows=1)):
         with pytest.raises(ValueError, match=r"^file .*t\.txt: could not convert string 'a'"):

@@ -232,10 +232,16 @@ def _naming(file: File) -> Iterator[None]:
     path = path_of(file)
     try:
         yield
-    except ValueError as error:
-        if path is None or path in str(error):
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        content = isinstance(error, ValueError | EOFError) or (
+            type(error).__module__ in ("zlib", "_lzma")
+            or (isinstance(error, OSError) and error.errno is None)  # of gzip and bz2
+        )
+        if path is None or path in str(error) or not content:
             raise
-        raise type(error)(f"file {path}: {error}") from None
+        raise ValueError(f"file {path}: {error}") from None
 
 
 def _plain(file: File, found: object) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from math import prod
 from os import PathLike
 from typing import IO, Any, SupportsIndex, TypeAlias
@@ -35,6 +36,7 @@ from distnb.client.sparse.creation import stored_in
 from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
 from distnb.client.stats.random import Generator, default_rng
 from distnb.common.errors import explain
+from distnb.formats.stored import good
 from distnb.geometry.layout import Ints
 
 __all__ = [
@@ -807,7 +809,9 @@ def load_npz(file: File, *, session: Session | None = None) -> Any:
     path = path_of(file)
     found = None if path is None or is_stream(path) else stored_in(path, need(session))
     if found is None:
-        return _sent(scipy_sparse().load_npz(file), session)
+        with nullcontext() if path is None else good(path, "a sparse array"):
+            theirs = scipy_sparse().load_npz(file)
+        return _sent(theirs, session)
     kind, x = found
     if kind == "coo":
         data, coords, shape = x
