@@ -251,6 +251,12 @@ def test_what_is_no_archive(session, tmp_path):
     (tmp_path / "y.npz").write_bytes(b"PK\3\4 nonsense")
     with pytest.raises(ValueError, match=r"y\.npz.*good zip"):
         sparse.load_npz(tmp_path / "y.npz")
+    sp.save_npz(tmp_path / "d.npz", sp.eye_array(3).tocsr(), compressed=False)
+    text = (tmp_path / "d.npz").read_bytes()
+    for old, new in ((b"shape.npy", b"shapE.npy"), (b"\x03\0\0\0\0\0\0\0" * 2, b"\4" * 16)):
+        (tmp_path / "d.npz").write_bytes(text.replace(old, new))  # no such member, wrong checksum
+        with pytest.raises(ValueError, match=r"^file .*d\.npz: .*a sparse array"):
+            sparse.load_npz(tmp_path / "d.npz")
     np.savez(tmp_path / "c.npz", format=b"coo", shape=(3, 4), data=[1.0], row=[3], col=[0])
     with pytest.raises(ValueError, match=r"c\.npz: got an index of 3 or 3, expected 0 to 2"):
         sparse.load_npz(tmp_path / "c.npz")

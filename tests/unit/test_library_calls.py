@@ -29,6 +29,7 @@ NEEDS = {
     },
     "pandas": {"pd": "pandas"},
     "Arrow": {"pa": "pyarrow"},
+    "Polars": {"pl": "polars", "pa": "pyarrow"},
     "xarray": {"xr": "xarray"},
     "h5py": {"h5py": "h5py"},
     "tifffile": {"tifffile": "tifffile"},

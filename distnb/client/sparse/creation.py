@@ -32,6 +32,7 @@ from distnb.client.sparse.structure import (
 from distnb.common.errors import LayoutError, explain
 from distnb.formats.archives import describe, members_of
 from distnb.formats.stored import Stored as File
+from distnb.formats.stored import good
 from distnb.geometry.boxes import is_boxes
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
@@ -220,7 +221,7 @@ def stored_in(path: str, session: Session) -> tuple[str, Any] | None:
     members = members_of(path)
     if not {"format", "shape", "data"} <= {*members}:
         return None
-    with np.load(path, allow_pickle=False) as there:
+    with good(path, "a sparse array"), np.load(path, allow_pickle=False) as there:
         kind, shape = there["format"].item(), tuple(map(int, there["shape"]))
     kind = kind.decode() if isinstance(kind, bytes) else kind
     names = {"coo": ("row", "col"), "csr": _POINTED, "csc": _POINTED}.get(kind, ())
