@@ -65,7 +65,7 @@ def open_text(path: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _whole(path: str, *others: type[Exception]) -> Iterator[None]:
+def _whole(path: str, *others: Any) -> Iterator[None]:
     """Raise ValueError that names a file whose compressed bytes are no good."""
     import zlib  # few need it
 

@@ -549,6 +549,28 @@ def test_sums_are_written_into_an_array(session, fmt):
             getattr(A, name)(axis=0, out=dnb.zeros(5))
 
 
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_sums_of_bools_that_are_there_twice(session, fmt):
+    parts = np.array([True, True, True]), np.array([0, 0, 1]), np.array([0, 3])
+    shape = (1, 3) if fmt == "csr" else (3, 1)
+    for text in ("x.sum()", "x.sum(dtype='i8')", "x.sum(0)", "x.sum(1)", "x.mean()"):
+        kinds = [getattr(module, f"{fmt}_array") for module in (sp, sparse)]
+        want, got = [eval(text, {"x": kind(parts, shape=shape)}) for kind in kinds]
+        agree(got, want)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("dtypes", ["Fi", "fD", "ii"])
+def test_quotients_have_scipys_dtype(session, fmt, dtypes):
+    a, b = [matrix((4, 5), kind, fmt=fmt) for kind in dtypes]
+    b.data[b.data == 0] = 1
+    A, B = [getattr(sparse, f"{fmt}_array")(x) for x in (a, b)]
+    want, got = a / b, (A / B).to_numpy()
+    assert got.dtype == want.dtype
+    where = b.toarray() != 0  # of complex numbers by 0 NumPy and SciPy have others
+    np.testing.assert_allclose(got[where], want[where], rtol=1e-6)
+
+
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_extremes_of_what_is_stored(session, shape, fmt):

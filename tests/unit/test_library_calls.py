@@ -30,6 +30,7 @@ NEEDS = {
     "pandas": {"pd": "pandas"},
     "Arrow": {"pa": "pyarrow"},
     "Polars": {"pl": "polars", "pa": "pyarrow"},
+    "JAX": {"jnp": "jax.numpy"},
     "xarray": {"xr": "xarray"},
     "h5py": {"h5py": "h5py"},
     "tifffile": {"tifffile": "tifffile"},

@@ -299,6 +299,8 @@ class Reductions(Extremes):
         """
         along, like = self._axis(axis, "sum")
         if along is None:
+            if self.dtype.kind == "b":  # two of one place are one
+                self.sum_duplicates()
             return elements(self.held).sum(dtype=like.dtype if dtype is None else dtype, out=out)
         if along != self.axis:
             found = rowwise(self.held, "sum", like.dtype)
