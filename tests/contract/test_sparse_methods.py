@@ -487,6 +487,7 @@ def test_blocks_are_put_in_where_they_are(session, fmt):
                 assert A.nnz == want.nnz, line
 
 
+@pytest.mark.filterwarnings("ignore:Changing the sparsity structure")
 def test_a_block_that_is_put_in_does_not_come_to_the_notebook(session, monkeypatch):
     A, b = sparse.csr_array(matrix((30, 30))), sparse.csc_array(matrix((20, 10)))
     x = dnb.ones((20, 10))
