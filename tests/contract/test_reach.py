@@ -936,6 +936,7 @@ def test_a_loop_over_windows_finds_one_layout():
 
 def test_rows_of_a_new_array_are_used_without_a_batch(session):
     with setting(cutoff=1 << 10, flush_idle=60):
+        dnb.zeros((60, 40))  # the first one asks engines to map the segment
         before = session.batches
         x, y = dnb.zeros((50, 40)), dnb.empty((500, 2000))
         y[...] = 1.0
