@@ -4,11 +4,11 @@ A test is in the tier that ``pytest.mark.tier`` names, on itself or on its modul
 *quick* in ``tests/unit`` if it does not use the fixture ``session``, and *test* elsewhere. Two marks
 make *test* smaller than *test-all*:
 
-- ``cases(n)``: of a function's parameters only so many, evenly chosen; in the contract five, else,
+- ``cases(n)``: of a function's parameters only so many, evenly chosen; in the contract four, else,
   and two where it runs again in processes of its own;
 - ``ways(...)``: the contract runs on three engines in this process, and what uses MPI runs on MPICH;
   a test runs in other ways where something can differ there, and these are named. Those of a whole
-  module are taken by turns: about eight of its functions run in each. ``ways(..., every=True)`` has
+  module are taken by turns: about six of its functions run in each. ``ways(..., every=True)`` has
   them all.
 """
 
@@ -95,9 +95,14 @@ def _is_asked_for(item, on_open_mpi):
     return isinstance(word, str)  # else its list of ways was empty
 
 
+def ways_of(word):
+    """Return the ways in which tests of the contract run in the session that a word names."""
+    return {_OF_SESSION.get(part, part) for part in word.split(":")} & WAYS.keys()
+
+
 def has_way(test, word):
     """Tell whether a test of the contract runs in the session that a word names."""
-    ways = {_OF_SESSION.get(part, part) for part in word.split(":")} & WAYS.keys()
+    ways = ways_of(word)
     if TIER == "test-all" or not ways:
         return True
     every = ways <= _marked(test, lambda place, mark: place is test or mark.kwargs.get("every"))
@@ -105,7 +110,7 @@ def has_way(test, word):
 
 
 #: Functions of a module of the contract that run in each of the module's other ways.
-_TURNS = 8
+_TURNS = 6
 
 
 def _has_turn(test, way):
@@ -124,7 +129,7 @@ def _marked(item, counts=lambda place, mark: True):
 
 
 #: Cases of a function of the contract that run before a release only, beyond so many.
-_CASES = int(os.environ.get("DISTNB_TEST_CASES", "5"))
+_CASES = int(os.environ.get("DISTNB_TEST_CASES", "4"))
 
 
 def _some_cases(items):

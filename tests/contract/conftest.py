@@ -47,6 +47,17 @@ elif "HYPOTHESIS_PROFILE" not in os.environ:
     settings.load_profile("contract")
 
 
+def pytest_ignore_collect(collection_path):
+    """Leave out modules that name none of the ways of a run: to read them takes longer than that."""
+    if tiers.TIER == "test-all" or "DISTNB_TEST_SESSION" not in os.environ:
+        return None
+    ways = set().union(*map(tiers.ways_of, KINDS.split()))
+    if not ways or not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if any(f'"{way}"' in text for way in ways) else True
+
+
 def pytest_collection_modifyitems(items):
     """Accept floating point warnings: those of engines come when a batch is answered."""
     here = os.path.dirname(__file__)

@@ -25,12 +25,11 @@ def thin(items, least=17):
     return list(items)[:: max(1, min(least, round(1 / SCALE)))]
 
 
-def thin_parameters(tests, whole="inprocess:3", least=2):
+def thin_parameters(tests, whole="inprocess:3"):
     """Return a share of each test function's parameters, the same on all ranks.
 
-    All of them run on three engines in this process (three finds what two and four hide); other
-    numbers run ``least`` or more. Engines in other processes differ in what carries messages only,
-    and do everything once or more.
+    All of them run on three engines in this process: three finds what two and four hide. In other
+    ways each function runs once or more.
     """
     groups = {}
     for test in tests:
@@ -38,14 +37,9 @@ def thin_parameters(tests, whole="inprocess:3", least=2):
         groups.setdefault((kind, test.path, test.originalname), []).append(test)
     keep = set()
     for (kind, *_), group in groups.items():
-        apart = kind is not None and not kind.startswith("inprocess")
-        keep.update(_share(group, kind == whole, 1 if apart else least))
+        n = len(group)
+        keep.update(group if kind == whole else group[:: max(1, int(n / max(1, n * SCALE)))])
     return [test for test in tests if test in keep]
-
-
-def _share(group, all_of_it, least):
-    n = len(group)
-    return group if all_of_it else group[:: max(1, int(n / max(least, n * SCALE)))]
 
 
 # -- sessions ----------------------------------------------------------------------------------

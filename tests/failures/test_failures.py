@@ -31,7 +31,7 @@ OVER_IPYPARALLEL = [
 ]
 
 
-@pytest.mark.cases(60)
+@pytest.mark.cases(36)
 @pytest.mark.parametrize("rank", range(3))
 @pytest.mark.parametrize("name", CASES)
 def test_one_rank_fails(three, name, rank):
@@ -127,6 +127,7 @@ def failing_on(monkeypatch, owner, name, rank, when=lambda of: True):
     monkeypatch.setattr(owner, name, fails)
 
 
+@pytest.mark.cases(24)
 @pytest.mark.parametrize("rank", range(3))
 @pytest.mark.parametrize(
     ("owner", "name", "case"),
