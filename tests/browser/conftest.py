@@ -44,9 +44,9 @@ def chromium():
     return pytest.skip("no Chromium: apt-get install chromium")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(chromium, tmp_path_factory):
-    """A browser with an empty profile.
+    """A browser with an empty profile, which knows JupyterLab from the second module on.
 
     It does not stay for the other tests of this process: its driver has a running event loop and
     a stack of its own.
