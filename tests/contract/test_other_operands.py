@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import same
+from tests.contract.support import same, setting
 
 pytestmark = pytest.mark.usefixtures("session")
 
@@ -103,6 +103,17 @@ def test_results_are_made_by_the_class_of_an_operand(own):
         assert type(x) is type(xp.ones(3))
         found = xp.vectorize(lambda a, b: a - b, "d")(x, y)
         assert np.array_equal(np.asarray(found), [2, 4, 6])
+
+
+def test_what_their_classes_make_is_made_within_the_budget():
+    x, masked = dnb.ones((9, 9), dist="block"), np.ma.ones((9, 9))
+    matrix = np.ones((9, 9)).view(np.matrix)
+    steps = (lambda: x + masked, lambda: masked + x, lambda: np.add(x, masked), lambda: x @ matrix)
+    with setting(gather_budget=100):
+        for step in steps:
+            with pytest.raises(dnb.GatherError, match="gather_budget"):
+                step()
+    assert all(type(step()) in (np.ma.MaskedArray, np.matrix) for step in steps)
 
 
 def test_what_a_mask_hides_is_no_number():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,6 +32,33 @@ def test_some_are_evenly_chosen(tier, n):
     assert len(found) == min(n, 10)
     assert found[0] == 0
     assert sorted(set(found)) == found
+
+
+def function_of(module, name, *marks):
+    """Return a test of a module of the contract, with the marks of its own and of the module."""
+    found = SimpleNamespace(module=module, name=name, nodeid=name)
+    every = [(found, mark) for mark in marks] + [(module, mark) for mark in module.marks]
+    found.iter_markers_with_node = lambda kind: every
+    return found
+
+
+@pytest.mark.parametrize("n", [1, 5, 6, 13, 41])
+def test_ways_of_a_module_are_taken_by_turns(tier, n):
+    names = [f"test_{k}" for k in range(n)]
+    module = SimpleNamespace(**dict.fromkeys(names), marks=[pytest.mark.ways("one", "four").mark])
+    functions = [function_of(module, name) for name in names]
+    tier("test")
+    for word in ("inprocess:1", "inprocess:4"):
+        there = sum(tiers.has_way(x, word) for x in functions)
+        assert min(n, 6) <= there <= max(n if n < 12 else 0, 8)
+    assert all(tiers.has_way(x, "inprocess:3") for x in functions)
+    assert not any(tiers.has_way(x, "spmd:3") for x in functions)
+    own = function_of(module, names[-1], pytest.mark.ways("spmd").mark)
+    assert tiers.has_way(own, "spmd:3")
+    module.marks = [pytest.mark.ways("one", every=True).mark]
+    assert all(tiers.has_way(function_of(module, name), "inprocess:1") for name in names)
+    tier("test-all")
+    assert all(tiers.has_way(x, "spmd:3") for x in functions)
 
 
 def test_this_test_is_quick(request):

@@ -85,9 +85,12 @@ def is_derived(x: object) -> bool:
 
 
 def by_numpy(run: Callable[..., Any], *inputs: object, **options: object) -> Any:
-    """Call NumPy, which gives what comes out to the class of an operand; arrays are gathered."""
-    given = [x.to_numpy() if isinstance(x, Array) else x for x in inputs]
-    found = {k: x.to_numpy() if isinstance(x, Array) else x for k, x in options.items()}
+    """Call NumPy, which gives what comes out to the class of an operand.
+
+    Arrays are gathered without being asked to, so the budget for that holds.
+    """
+    given = [np.asarray(x) if isinstance(x, Array) else x for x in inputs]
+    found = {k: np.asarray(x) if isinstance(x, Array) else x for k, x in options.items()}
     return run(*given, **found)
 
 

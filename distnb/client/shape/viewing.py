@@ -358,13 +358,11 @@ def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bo
     ...     dnb.shares_memory(x[::2], x[2:]), dnb.shares_memory(x[::2], x[1::2])
     (True, False)
     """
+    if isinstance(a, Array) and isinstance(b, Array) and a.dbase is b.dbase and max_work != 0:
+        return a.dview.meets(b.dview)
     both = _outlines(a, b)
-    if both is None:
-        return False
-    if max_work != 0 and a.dbase is b.dbase:  # type: ignore[union-attr]
-        return a.dview.meets(b.dview)  # type: ignore[union-attr]
     run: Callable[..., bool] = np.shares_memory  # whose stub leaves out max_work=None
-    return run(*both, max_work)
+    return both is not None and run(*both, max_work)
 
 
 @stands_for(np.may_share_memory)

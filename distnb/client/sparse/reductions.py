@@ -162,8 +162,8 @@ class Extremes(Arithmetic):
         """Return where along an axis the greatest elements are, as a dense array.
 
         Of rows of CSR and of columns of CSC nothing is sent; across them the array is brought into
-        the other format first, and COO into CSR. Of all
-        elements, in C order, the place is read: this waits.
+        the other format first, and COO into CSR. Of all elements, in C order, the place is read:
+        this waits.
 
         Parameters
         ----------
@@ -194,8 +194,8 @@ class Extremes(Arithmetic):
         """Return where along an axis the least elements are, as a dense array.
 
         Of rows of CSR and of columns of CSC nothing is sent; across them the array is brought into
-        the other format first, and COO into CSR. Of all
-        elements, in C order, the place is read: this waits.
+        the other format first, and COO into CSR. Of all elements, in C order, the place is read:
+        this waits.
 
         Parameters
         ----------
