@@ -851,6 +851,40 @@ def test_sums_along_axes_have_the_bits_of_engines(session, shape, dist):
                         assert found.layout == expected.layout
 
 
+def drawn_view(rng, shape):
+    """Return an index of slices, most of them forward, and of a few numbers and new axes."""
+    key = []
+    for n in shape:
+        start, stop = sorted(rng.integers(0, n + 1, 2))
+        step = int(rng.choice([1, 1, 2, 3]))
+        key += [np.newaxis] * (rng.random() < 0.1)
+        key.append(int(start) if start < stop and rng.random() < 0.2 else slice(start, stop, step))
+        if type(key[-1]) is slice and rng.random() < 0.1:
+            key[-1] = slice(None, None, -1)
+    return tuple(key)
+
+
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+def test_sums_of_views_have_the_bits_of_engines(session, dist):
+    rng = np.random.default_rng(11)
+    a = (rng.random((41, 30, 4)) * 10.0 ** rng.integers(-6, 6, (41, 30, 4))).astype("f")
+    x = dnb.array(a, dist=dist)
+    x[0, 0, 0]  # engines map it
+    for _ in range(150):
+        key, made = drawn_view(rng, a.shape), bool(rng.random() < 0.5)
+        ndim, keepdims = a[key].ndim, bool(rng.random() < 0.3)
+        axis = None if not ndim or rng.random() < 0.4 else int(rng.integers(ndim))
+        found = []
+        for place in ("engines", "auto"):
+            with setting(place=place):
+                view = x[key] + 1 if made else x[key]
+                found.append(np.sum(view, axis=axis, keepdims=keepdims))
+        same(found[1], np.asarray(found[0]))
+        assert np.asarray(found[1]).tobytes() == np.asarray(found[0]).tobytes()
+        if isinstance(found[1], dnb.DistArray):
+            assert found[1].layout == found[0].layout
+
+
 @pytest.mark.parametrize("text", ["ij,j->i", "ij,kj->", "ij,ij->ji", "...j,kj"])
 def test_einsum_of_operands_in_reach_takes_no_batch(session, text):
     a, b = numbered((60, 7)), numbered((7,) if text == "ij,j->i" else (60, 7))

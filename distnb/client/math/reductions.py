@@ -27,7 +27,7 @@ from distnb.ops import table
 __all__: list[str] = []
 
 
-@stands_for(np.sum, small="sums")
+@stands_for(np.sum, small="sums", reduces="sum")
 def sum_(
     a: ArrayLike,
     axis: Axes = None,
@@ -74,7 +74,7 @@ def sum_(
     return reduce("sum", asarray(a), axis, dtype, out, keepdims, initial, where)
 
 
-@stands_for(np.prod, small="sums")
+@stands_for(np.prod, small="sums", reduces="prod")
 def prod(
     a: ArrayLike,
     axis: Axes = None,
@@ -121,7 +121,7 @@ def prod(
     return reduce("prod", asarray(a), axis, dtype, out, keepdims, initial, where)
 
 
-@stands_for(np.min, np.amin, small="sums")
+@stands_for(np.min, np.amin, small="sums", reduces="min")
 def min_(
     a: ArrayLike,
     axis: Axes = None,
@@ -165,7 +165,7 @@ def min_(
     return reduce("min", asarray(a), axis, None, out, keepdims, initial, where)
 
 
-@stands_for(np.max, np.amax, small="sums")
+@stands_for(np.max, np.amax, small="sums", reduces="max")
 def max_(
     a: ArrayLike,
     axis: Axes = None,
@@ -209,7 +209,7 @@ def max_(
     return reduce("max", asarray(a), axis, None, out, keepdims, initial, where)
 
 
-@stands_for(np.any, small="exact")
+@stands_for(np.any, small="exact", reduces="any")
 def any_(
     a: ArrayLike,
     axis: Axes = None,
@@ -251,7 +251,7 @@ def any_(
     return reduce("any", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
-@stands_for(np.all, small="exact")
+@stands_for(np.all, small="exact", reduces="all")
 def all_(
     a: ArrayLike,
     axis: Axes = None,
@@ -293,7 +293,7 @@ def all_(
     return reduce("all", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
-@stands_for(np.argmin, small="exact")
+@stands_for(np.argmin, small="exact", reduces="argmin")
 def argmin(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
@@ -328,7 +328,7 @@ def argmin(
     return reduce("argmin", asarray(a), axis, None, out, keepdims)
 
 
-@stands_for(np.argmax, small="exact")
+@stands_for(np.argmax, small="exact", reduces="argmax")
 def argmax(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:

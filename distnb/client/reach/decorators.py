@@ -16,8 +16,13 @@ __all__ = ["gives", "in_reach", "makes_at_home", "reduces"]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def in_reach(numpys: Callable[..., Any], kind: Kind) -> Callable[[_F], _F]:
-    """Let a function be done by NumPy's if all its arrays are small and in reach."""
+def in_reach(
+    numpys: Callable[..., Any], kind: Kind, reduces: str | None = None
+) -> Callable[[_F], _F]:
+    """Let a function be done by NumPy's if all its arrays are small and in reach.
+
+    ``reduces`` names the reduction that it is: then the way of the method comes first.
+    """
 
     def decorate(f: _F) -> _F:
         most = _before_out(f)
@@ -25,7 +30,9 @@ def in_reach(numpys: Callable[..., Any], kind: Kind) -> Callable[[_F], _F]:
         @functools.wraps(f)
         def function(*args: Any, **options: Any) -> Any:
             found = None
-            if len(args) <= most or args[most] is None:
+            if reduces is not None and args and isinstance(args[0], Array):
+                found = reduction(reduces, args[0], args[1:], options)
+            if found is None and (len(args) <= most or args[most] is None):
                 found = step(numpys, function, kind, args, options)
             return f(*args, **options) if found is None else found
 

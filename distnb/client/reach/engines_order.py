@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -11,13 +12,14 @@ import numpy as np
 
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.indexing import some_axes
+from distnb.client.reach.promised_layouts import Seen, view_seen
 from distnb.client.transport.contract import ENTRY
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed, View
 from distnb.ops import table
 from distnb.wire.protocol import Operand, Reduce
 
-__all__ = ["EnginesOrder", "by_rows", "of_all"]
+__all__ = ["EnginesOrder", "NumberOrder", "PiecesOrder", "by_rows", "of_all", "of_view"]
 
 
 class EnginesOrder:
@@ -38,8 +40,6 @@ class EnginesOrder:
 
     Attributes
     ----------
-    plain : bool
-        Whether NumPy's order is the same.
     rows : tuple of int, optional
         The shape as which it is the same along axis 1, if there is one.
     """
@@ -48,7 +48,6 @@ class EnginesOrder:
         layout, _ = table.reduction_layout(x, axes, size)
         command = Reduce(op, 0, Operand(0, x.view), axes, dtype.str, 0)
         self._ranks = importlib.import_module(ENTRY).OneProcess(command, x, size)
-        self.plain = self._ranks.plain
         self.rows = self._ranks.rows()
         self._shape = table.reduced_shape(x.view.shape, axes, keepdims=False)
         self._dtype = dtype
@@ -60,8 +59,6 @@ class EnginesOrder:
         """Return the result, of the elements of all of the base."""
         near = near if near.flags.c_contiguous else near.copy()  # such as the real parts of another
         blocks = [_cut(near, part) for part in self._blocks]
-        if not self._shape:
-            return self._ranks.number(blocks)
         found = np.empty(self._shape, self._dtype)
         self._ranks.run(blocks, [_cut(found, part) for part in self._outs])
         return found
@@ -79,12 +76,128 @@ def _cut(whole: np.ndarray, part: tuple[Any, ...] | None) -> np.ndarray:
     return np.empty((0,) * (whole.ndim or 1), whole.dtype) if part is None else whole[part]
 
 
+class _ByTrees:
+    """A sum or a product of which engines combine what each comes to by itself.
+
+    Parameters
+    ----------
+    op : str
+        Which of them.
+    x : Placed
+        What is reduced.
+    axes : tuple of int
+        Along which axes.
+    size : int
+        Number of engines.
+    """
+
+    def __init__(self, op: str, x: Placed, axes: Ints, size: int) -> None:
+        self._ufunc: Any = table.REDUCTIONS[op].ufunc
+        command = Reduce(op, 0, Operand(0, x.view), axes, "d", 0)
+        self._ranks = importlib.import_module(ENTRY).OneProcess(command, x, size)
+
+    def _combined(self, near: np.ndarray, tree: Any) -> Any:
+        """Return what an engine and those below it in the tree come to."""
+        found = self._one(near, tree.rank)
+        for child in tree.children:
+            found = self._ufunc(found, self._combined(near, child))
+        return found
+
+    def _one(self, near: np.ndarray, rank: int) -> Any:
+        """Return what an engine comes to."""
+        raise NotImplementedError
+
+
+class NumberOrder(_ByTrees):
+    """A reduction of all elements, of which each engine has an interval, in C order.
+
+    ``plain`` tells whether NumPy's order is the same: one engine has one block.
+    """
+
+    def __init__(self, op: str, x: Placed, size: int, lengths: Sequence[int]) -> None:
+        super().__init__(op, x, tuple(range(len(x.shape))), size)
+        sizes = [prod(x.layout.local_shape(x.shape, r) or (0,)) for r in range(size)]
+        starts = [x.layout.start(x.shape, r) if sizes[r] else 0 for r in range(size)]
+        (self._tree,) = self._ranks.trees()[:1]
+        self._parts = [(at, at + n, k) for at, n, k in zip(starts, sizes, lengths, strict=True)]
+        only = not self._tree.children and sizes[self._tree.rank] == prod(x.shape)
+        self.plain = only and lengths[self._tree.rank] >= prod(x.shape)
+
+    def __call__(self, near: np.ndarray) -> Any:
+        """Return the number."""
+        return self._combined(near.reshape(-1), self._tree)
+
+    def _one(self, near: np.ndarray, rank: int) -> Any:
+        start, stop, length = self._parts[rank]
+        flat, reduce = near[start:stop], self._ufunc.reduce
+        if stop - start <= length:
+            return reduce(flat)
+        n, rest = divmod(stop - start, length)
+        partial = reduce(flat[: n * length].reshape(n, length), axis=1)
+        if rest:
+            partial = np.append(partial, reduce(flat[n * length :]))
+        return reduce(partial)
+
+
+class PiecesOrder(_ByTrees):
+    """A reduction of a view, of each of whose axes an engine has one interval."""
+
+    def __init__(self, op: str, x: Placed, axes: Ints, size: int) -> None:
+        super().__init__(op, x, axes, size)
+        self._axes = axes
+        self._pieces = [_part(x, r) for r in range(size)]
+        self._shape = table.reduced_shape(x.view.shape, axes, keepdims=False)
+        self._parts: dict[str, tuple[Any, Any]] = {}
+        for tree in self._ranks.trees():  # where several have the same part, it is made once
+            piece = self._pieces[tree.rank] or ()
+            at = tuple([k for d, k in enumerate(piece) if d not in axes])
+            self._parts[str(at)] = at, tree
+
+    def __call__(self, near: np.ndarray) -> Any:
+        """Return the result, of the elements of the view."""
+        parts = self._parts.values()
+        if len(parts) == 1:
+            ((_, tree),) = parts
+            return self._combined(near, tree)
+        found = np.empty(self._shape, near.dtype)
+        for at, tree in parts:
+            found[at] = self._combined(near, tree)
+        return found
+
+    def _one(self, near: np.ndarray, rank: int) -> Any:
+        return self._ufunc.reduce(near[self._pieces[rank]], axis=self._axes)
+
+
 @lru_cache(maxsize=1024)
-def of_all(op: str, shape: Ints, layout: Layout, dtype: np.dtype, size: int) -> EnginesOrder | None:
-    """Return the reduction of all elements of arrays; None if the parts are no intervals."""
-    if not layout.in_order(shape):
+def of_view(op: str, seen: Seen, axis: Axes, size: int) -> PiecesOrder | None:
+    """Return the reduction of a view of a base; None if engines do it in another way.
+
+    They do where the view is of all of the base or goes backwards, and where an engine has several
+    pieces of it.
+    """
+    layout, shape, _ = seen
+    view = view_seen(seen)
+    axes = some_axes(axis, len(view.shape))
+    forward = all(step > 0 or along < 0 for along, _, step in view.dims)
+    if not layout.in_order(shape) or not forward or view.is_whole(shape):
         return None
-    return _of(op, shape, layout, dtype, tuple(range(len(shape))), size)
+    placed = Placed(shape, layout, view)
+    pieces = [placed.owned(r) or () for r in range(size)]
+    if any(len(found) != 1 or found[0].count != 1 for piece in pieces for found in piece):
+        return None
+    _, exact = table.reduction_layout(placed, axes, size)
+    return PiecesOrder(op, placed, axes, size) if exact else None
+
+
+@lru_cache(maxsize=1024)
+def of_all(op: str, shape: Ints, layout: Layout, size: int) -> NumberOrder | None:
+    """Return the reduction of all elements of arrays; None if engines do it in another way."""
+    placed = Placed(shape, layout, View.whole(shape))
+    if not layout.in_order(shape) or not prod(shape):
+        return None
+    command = Reduce(op, 0, Operand(0, placed.view), tuple(range(len(shape))), "d", 0)
+    lengths = importlib.import_module(ENTRY).OneProcess(command, placed, size).lengths()
+    return None if lengths is None else NumberOrder(op, placed, size, lengths)
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,17 @@ from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
 
-__all__ = ["DEEPEST", "Promise", "promised", "reduced", "scanned", "told"]
+__all__ = [
+    "DEEPEST",
+    "Promise",
+    "Seen",
+    "promised",
+    "reduced",
+    "scanned",
+    "seen_of",
+    "told",
+    "view_seen",
+]
 
 #: Promises that build on each other, at most.
 DEEPEST = 16
@@ -123,41 +133,81 @@ def told(x: Array) -> tuple[Any, Ints, Any]:
 
 
 def _found(known: Sequence[tuple[Any, Ints, Any]], shape: Ints, size: int) -> Layout:
-    """Return the layout of a result; ``known`` are as :func:`_told`."""
-    views = []
-    for promise, base, seen in known:
-        layout = promise.layout() if type(promise) is Promise else promise
-        view = _like(seen, layout, base)
-        stretched = view if view.shape == shape else view.broadcast(shape)
-        views.append((prod(view.shape), Placed(base, layout, stretched)))
-    return table.kept_layout(tuple(views), shape, size)
+    """Return the layout of a result; ``known`` are as :func:`told`."""
+    seen = tuple([seen_of(promise, base, view) for promise, base, view in known])
+    return _kept(seen, shape, size)
 
 
-def _like(seen: Any, layout: Layout, shape: Ints) -> View:
-    """Return a view of which results lie as of the one that is told: it may begin elsewhere.
+#: A base and a view of it, as what can be looked up: its layout and shape, and what is seen of it.
+Seen: TypeAlias = tuple[Layout, Ints, Any]
 
-    Along axes that are not split it is moved to their beginning, so that a loop over windows finds
-    its layout once.
+
+def seen_of(promise: Any, shape: Ints, seen: Any) -> Seen:
+    """Return what is seen as what can be looked up, of a view in whose place another may stand.
+
+    Along axes that are not split it is moved to their beginning, where results lie as they do here:
+    a loop over windows finds its layout once.
     """
-    if type(seen) is tuple and type(seen[0]) is View and seen[0].is_whole(shape):
-        items: list[Any] = []
-        for k in seen[1] if type(seen[1]) is tuple else (seen[1],):
-            d = len(items) - items.count(None)
-            if k is Ellipsis or type(seen[1]) is Turn:
-                return view_of(seen, shape)
-            split = k is None or layout.parts(d) > 1
-            items.append(k if split else _from_start(k, shape[d]))
-        seen = seen[0], tuple(items)
-    return view_of(seen, shape)
+    layout: Layout = promise.layout() if type(promise) is Promise else promise
+    seen = _frozen(seen)
+    if type(seen) is not tuple or type(seen[1]) is Turn or type(seen[0]) is not View:
+        return layout, shape, seen
+    whole, index = seen
+    if Ellipsis in index or not whole.is_whole(shape):
+        return layout, shape, seen
+    items: list[Any] = []
+    d = 0
+    for k in index:
+        items.append(k if k is None or layout.parts(d) > 1 else _from_start(k, shape[d]))
+        d += k is not None
+    return layout, shape, (whole, tuple(items))
 
 
 def _from_start(k: Any, n: int) -> Any:
     """Return what takes as many elements of an axis, in the same way, from its beginning on."""
-    if type(k) is not slice:
+    if type(k) is not tuple:
         return 0
-    start, stop, step = k.indices(n)
+    start, stop, step = slice(*k).indices(n)
     count = len(range(start, stop, step))
-    return slice(0, (count - 1) * step + 1, step) if count and step > 0 else k
+    return (0, (count - 1) * step + 1, step) if count and step > 0 else k
+
+
+def _frozen(seen: Any) -> Any:
+    """Return a view that one is told of as what can be looked up, which slices cannot be."""
+    if type(seen) is not tuple:
+        return seen
+    parent, key = seen
+    if type(key) is Turn:
+        return _frozen(parent), key
+    index = key if type(key) is tuple else (key,)
+    items = [(k.start, k.stop, k.step) if type(k) is slice else k for k in index]
+    return _frozen(parent), tuple(items)
+
+
+def _thawed(seen: Any) -> Any:
+    """Return the view that one was told of."""
+    if type(seen) is not tuple:
+        return seen
+    parent, key = seen
+    if type(key) is Turn:
+        return _thawed(parent), key
+    return _thawed(parent), tuple([slice(*k) if type(k) is tuple else k for k in key])
+
+
+def view_seen(seen: Seen) -> View:
+    """Return the view."""
+    return view_of(_thawed(seen[2]), seen[1])
+
+
+@lru_cache(maxsize=1024)
+def _kept(known: tuple[Seen, ...], shape: Ints, size: int) -> Layout:
+    """Return the layout of an elementwise result."""
+    views = []
+    for seen in known:
+        view = view_seen(seen)
+        stretched = view if view.shape == shape else view.broadcast(shape)
+        views.append((prod(view.shape), Placed(seen[1], seen[0], stretched)))
+    return table.kept_layout(tuple(views), shape, size)
 
 
 def reduced(x: Array, axis: Axes) -> Layout | Promised | None:
@@ -179,18 +229,24 @@ def scanned(x: Array, axis: int) -> Layout | Promised | None:
     return _along(x, axis, _of_scanned)
 
 
-def _of_scanned(promise: Layout | Promised, shape: Ints, seen: Any, axis: int, size: int) -> Layout:
-    layout = promise if isinstance(promise, Layout) else promise.layout()
-    return table.sorted_layout(Placed(shape, layout, _like(seen, layout, shape)), axis, size)
+def _of_scanned(promise: Any, shape: Ints, seen: Any, axis: int, size: int) -> Layout:
+    return _scanned(seen_of(promise, shape, seen), axis, size)
 
 
-def _of_reduced(
-    promise: Layout | Promised, shape: Ints, seen: Any, axis: Axes, size: int
-) -> Layout:
-    layout = promise if isinstance(promise, Layout) else promise.layout()
-    view = _like(seen, layout, shape)
+@lru_cache(maxsize=1024)
+def _scanned(seen: Seen, axis: int, size: int) -> Layout:
+    return table.sorted_layout(Placed(seen[1], seen[0], view_seen(seen)), axis, size)
+
+
+def _of_reduced(promise: Any, shape: Ints, seen: Any, axis: Axes, size: int) -> Layout:
+    return _reduced(seen_of(promise, shape, seen), axis, size)
+
+
+@lru_cache(maxsize=1024)
+def _reduced(seen: Seen, axis: Axes, size: int) -> Layout:
+    view = view_seen(seen)
     axes = some_axes(axis, len(view.shape)) if view.shape else ()
-    placed = Placed(shape, layout, view)
+    placed = Placed(seen[1], seen[0], view)
     found, exact = table.reduction_layout(placed, axes, size)
     if not exact:  # engines reduce a copy
         copy = follow(placed, size)[0]

@@ -17,10 +17,11 @@ from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array
 from distnb.client.handle.fields import fresh, is_away, near_of
 from distnb.client.handle.host_arrays import watched
+from distnb.client.handle.indexing import some_axes
 from distnb.client.reach.admission import is_mine
-from distnb.client.reach.engines_order import by_rows, of_all
-from distnb.client.reach.promised_layouts import reduced, scanned
-from distnb.client.reach.small_steps import done
+from distnb.client.reach.engines_order import by_rows, of_all, of_view
+from distnb.client.reach.promised_layouts import reduced, scanned, seen_of, told
+from distnb.client.reach.small_steps import done, indexed
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
@@ -51,10 +52,12 @@ def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
     home = not is_away(x)
     if not home and not is_mine(x.session, nd.nbytes(near)):
         return None
+    if keepdims and not home:
+        return _with_axes(x, axis, quick_reduction(op, x, axis, False))
     if not home and not _same_order(op, x, near):
-        return None if keepdims else _in_engines_order(op, x, near, axis)
+        return _in_engines_order(op, x, near, axis)
     if keepdims:
-        if op not in _UFUNCS or not home:
+        if op not in _UFUNCS:
             return None
         found = done(_RUNS[op], (near, axis, None, None, True))
         return None if found is None else fresh(x.session, found, None)
@@ -119,15 +122,17 @@ def _in_engines_order(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
     promise: Any = x.promise
     if x._whole is not None:
         if near is not x._whole:
-            return None
+            return _by_pieces(op, x, near, axis)
         promise = x._base.layout
     layout = promise if type(promise) is Layout else promise.layout()
     if not _is_all(axis, near.ndim):
         return _by_rows(op, x, near, axis, layout)
-    found = of_all(op, near.shape, layout, near.dtype, x.session.size)
-    if found is not None and found.plain and nd.in_c(near):
+    if not nd.in_c(near):
+        return None
+    found = of_all(op, near.shape, layout, x.session.size)
+    if found is not None and found.plain:
         return done(_RUNS[op], (near, None))
-    return None if found is None else watched("reduce", found, near)[()]
+    return None if found is None else watched("reduce", found, near)
 
 
 def _by_rows(op: str, x: Array, near: np.ndarray, axis: Axes, layout: Layout) -> Any:
@@ -144,6 +149,29 @@ def _by_rows(op: str, x: Array, near: np.ndarray, axis: Axes, layout: Layout) ->
     rows, shape = found
     results = done(_RUNS[op], (near.reshape(rows), 1))
     return None if results is None else fresh(x.session, results.reshape(shape), reduced(x, axis))
+
+
+def _by_pieces(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
+    """Reduce a view of an array, of which each engine has one piece; None if that is not so."""
+    try:
+        found = of_view(op, seen_of(*told(x)), axis, x.session.size)
+    except (TypeError, ValueError, IndexError):  # no such axis
+        return None
+    if found is None:
+        return None
+    result = watched("reduce", found, near)
+    return fresh(x.session, result, reduced(x, axis)) if type(result) is ndarray else result
+
+
+def _with_axes(x: Array, axis: Axes, found: Any) -> Any:
+    """Return a result with the axes that were reduced, of length 1; None if there is none."""
+    if found is None:
+        return None
+    if not isinstance(found, Array):
+        found = fresh(x.session, np.asarray(found), reduced(x, axis))
+    axes = some_axes(axis, x.ndim)
+    key = tuple([None if d in axes else slice(None) for d in range(x.ndim)])
+    return indexed(found, key)
 
 
 def _is_all(axis: Axes, ndim: int) -> bool:

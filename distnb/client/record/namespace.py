@@ -30,13 +30,15 @@ def stands_for(
     near: Callable[..., Any] | None = None,
     makes: Makes | None = None,
     scalar: bool | None = None,
+    reduces: str | None = None,
 ) -> Callable[[_F], _F]:
     """Put a function in place of NumPy's for distributed arrays.
 
     A function whose name would hide one of Python's ends in ``_``; users see it without. ``small``
     is what kind of function it is if NumPy's own, or ``near`` in its place, may do it on small
     arrays in reach; ``makes``, of one that makes arrays out of nothing, returns how many elements
-    there are at most. ``scalar`` says whether NumPy's returns scalars, or arrays of no axes.
+    there are at most. ``scalar`` says whether NumPy's returns scalars, or arrays of no axes;
+    ``reduces``, which reduction a small one is.
     """
 
     def register(f: _F) -> _F:
@@ -46,7 +48,7 @@ def stands_for(
         if scalar is not None:
             f = gives(scalar)(f)
         if small is not None:
-            f = in_reach(near or numpys[0], small)(f)
+            f = in_reach(near or numpys[0], small, reduces)(f)
         if makes is not None:
             f = makes_at_home(numpys[0], makes)(f)
         for numpys_own in numpys:

@@ -145,6 +145,13 @@ def run(
         out[...] = found
 
 
+class Below(NamedTuple):
+    """A rank of a tree, and those whose partial results it combines with its own, in order."""
+
+    rank: int
+    children: tuple[Below, ...]
+
+
 class OneProcess:
     """A reduction as all ranks would do it, one after the other, in the process that has it all.
 
@@ -162,17 +169,6 @@ class OneProcess:
         works = [Work(command, plan(placed, command.axes, r), False) for r in range(size)]
         self._parts = [_Values(work, Scratch()) for work in works]
         self._shapes = [placed.layout.local_shape(placed.shape, r) for r in range(size)]
-        self._first = next(
-            (r for r, work in enumerate(works) if work.plan.up and work.plan.up.parent is None), 0
-        )
-
-    @property
-    def plain(self) -> bool:
-        """Whether NumPy would combine all elements in the same order: one rank has one block."""
-        work = self._parts[self._first].work
-        shape = work.plan.view_shape
-        how = reduction_blocks(shape, work.command.axes) if work.plan.whole else None
-        return work.plan.alone and how is not None and how.one
 
     def rows(self) -> Ints | None:
         """Return the shape as which NumPy, along axis 1, combines all elements in this order.
@@ -194,16 +190,27 @@ class OneProcess:
             kinds.add(found[1:])
         return (others, *kinds.pop()) if len(kinds) == 1 else None
 
-    def number(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
-        """Reduce all elements of the ranks' blocks, as :meth:`run` does."""
-        return self._number(self._first, blocks)
+    def trees(self) -> list[Below]:
+        """Return, for each part of the result, who combines what for it."""
+        trees = [part.work.plan.up for part in self._parts]
+        return [self._below(r) for r, up in enumerate(trees) if up and up.parent is None]
 
-    def _number(self, rank: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
-        part = self._parts[rank]
-        partial, tree = part.number(blocks[rank]), part.work.plan.up
-        for child in tree.children if tree is not None else ():
-            part.combine(partial, self._number(child, blocks))
-        return partial
+    def _below(self, rank: int) -> Below:
+        up = self._parts[rank].work.plan.up
+        return Below(rank, tuple(self._below(child) for child in up.children))
+
+    def lengths(self) -> list[int] | None:
+        """Return the lengths of ranks' blocks, of all elements of arrays that are in one piece.
+
+        None if a rank combines them in another way.
+        """
+        found = []
+        for part, shape in zip(self._parts, self._shapes, strict=True):
+            how = reduction_blocks(shape, part.work.command.axes) if shape else None
+            if how is not None and (how.first or how.last < len(how.shape)):
+                return None
+            found.append(prod((how.step, *how.shape[1:])) if how else 1)
+        return found
 
     def run(self, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         """Reduce the ranks' blocks; of a result that several have, only the first is written."""
@@ -247,21 +254,6 @@ class _Values:
         combiner = Combiner(self.ufunc, self.dtype, how, self.scratch)
         combiner.all(block.reshape(how.shape))
         return combiner.result(kept)
-
-    def number(self, block: np.ndarray) -> np.ndarray:
-        """Reduce all elements that this rank holds, as :meth:`local` does."""
-        how = self._blocks(block) if block.dtype == self.dtype and self.work.plan.local else None
-        if how is None or how.first or how.last < len(how.shape):
-            return self.local(block, ())
-        # What a combiner would do of it, and no more.
-        reduce, flat, step = self.ufunc.reduce, block.reshape(-1), prod((how.step, *how.shape[1:]))
-        if flat.size <= step:
-            return np.asarray(reduce(flat, **self.options))
-        n, rest = divmod(flat.size, step)
-        partial = reduce(flat[: n * step].reshape(n, step), axis=1, **self.options)
-        if rest:
-            partial = np.append(partial, reduce(flat[n * step :], **self.options))
-        return np.asarray(reduce(partial, **self.options))
 
     def _blocks(self, block: np.ndarray) -> ReductionBlocks | None:
         """Return how a block is cut, if this rank reduces all of it."""
