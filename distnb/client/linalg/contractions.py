@@ -121,7 +121,7 @@ def _contract(x: Array, ia: Ints, y: Array, ib: Ints, io: Ints) -> Array:
     return contract(x, ia, y, ib, io)
 
 
-@stands_for(np.inner, small="sums", scalar=True)
+@stands_for(np.inner, small="products", scalar=True)
 def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Sum products over the last axes of two arrays.
 
@@ -151,7 +151,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     return tensordot(x, y, (-1, -1))
 
 
-@stands_for(np.vdot, small="sums", scalar=True)
+@stands_for(np.vdot, small="products", scalar=True)
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Sum the products of all elements of two arrays, those of the first conjugated.
 

@@ -38,6 +38,7 @@ from distnb.ops import matrix_functions
 __all__ = [
     "ON_NODE",
     "factored",
+    "is_few",
     "tall",
     "too_large",
     "triangles",
@@ -195,7 +196,12 @@ def _spread(x: Array) -> Layout:
 def tall(x: Array) -> bool:
     """Tell whether each engine gets at least a square of a matrix that is split in rows."""
     m, n = x.shape
-    return m >= n * x.session.size and n > 0
+    return m >= n * x.session.size and n > 0 and not is_few(x)
+
+
+def is_few(x: Array) -> bool:
+    """Tell whether a matrix is so small that one engine factors it sooner than several do."""
+    return x.nbytes <= config.cutoff
 
 
 def triangles(x: Array, with_q: bool) -> list[Array]:

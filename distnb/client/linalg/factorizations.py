@@ -20,6 +20,7 @@ from distnb.client.linalg.factorization_commands import (
     ON_NODE,
     SPECTRAL,
     factored,
+    is_few,
     triangles,
 )
 from distnb.client.linalg.matrix_commands import operands
@@ -104,7 +105,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     return factored("cholesky", operands(a), (bool(upper),), None, in_panels)[0]
 
 
-@stands_for(np.linalg.qr, small="wide")
+@stands_for(np.linalg.qr, small="factors")
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Factor matrices into Q with orthonormal columns and R, an upper triangle.
 
@@ -151,7 +152,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return _QR(*factored("qr", (x,), (mode,), in_rows, large))
 
 
-@stands_for(np.linalg.svd, small="wide", near=matrix_functions.svd)
+@stands_for(np.linalg.svd, small="factors", near=matrix_functions.svd)
 def svd(
     a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -195,7 +196,7 @@ def svd(
         return svdvals(a)
     (x,) = operands(a)
     full = full_matrices and (x.ndim < 2 or x.shape[-2] != x.shape[-1])
-    if not full and x.ndim >= 2 and x.shape[-2] < x.shape[-1]:
+    if not full and x.ndim >= 2 and x.shape[-2] < x.shape[-1] and not is_few(x):
         v, s, uh = _reduced_svd(x.mT)
         return _SVD(uh.mT, s, v.mT)
     return _SVD(*(factored("svd", (x,), (True,)) if full else _reduced_svd(x)))
@@ -515,7 +516,7 @@ def slogdet(a: ArrayLike) -> Any:
     )
 
 
-@stands_for(np.linalg.lstsq, small="wide", near=matrix_functions.lstsq)
+@stands_for(np.linalg.lstsq, small="factors", near=matrix_functions.lstsq)
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, ...]:
     """Return the solution of least squares, residuals, rank and singular values.
 

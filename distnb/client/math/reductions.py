@@ -15,8 +15,9 @@ from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.arguments import Axes, NoValue, Number, kept
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import broadcast
+from distnb.client.handle.fields import near_of
 from distnb.client.handle.indexing import reduced_axes
-from distnb.client.reach.small_reductions import quick_mean
+from distnb.client.reach.small_reductions import quick_mean, quick_variance
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import check_out, delivered
 from distnb.client.record.namespace import stands_for
@@ -24,7 +25,7 @@ from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
 from distnb.ops import table
 
-__all__: list[str] = []
+__all__ = ["told"]
 
 
 @stands_for(np.sum, small="sums", reduces="sum")
@@ -386,7 +387,20 @@ def _divided_by(total: Array, n: int | Array, least: float, what: int) -> Any:
             warn_at(user_place(), table.TOLD[what], RuntimeWarning)
         return elementwise("divide", total, max(n - least, 0))
     free = elementwise("maximum", n - least, 0) if least else n
-    return elementwise("told", elementwise("divide", total, free), n <= least, what)
+    return told(elementwise("divide", total, free), n <= least, what)
+
+
+def told(found: Any, bad: Any, what: int) -> Any:
+    """Return a result; warn as NumPy does where it is bad: by engines, when they have computed it.
+
+    ``what`` is the row of ``table.TOLD`` that says so.
+    """
+    near = near_of(bad) if isinstance(bad, Array) else bad
+    if near is None:
+        return elementwise("told", found, bad, what)
+    if near.any():
+        warn_at(user_place(), table.TOLD[what], RuntimeWarning)
+    return found
 
 
 def _working_dtype(x: Array, dtype: DTypeLike | None) -> Any:
@@ -535,8 +549,13 @@ def var(
     """
     ddof = free_of(ddof, correction)
     x = asarray(a)
-    axes = reduced_axes(axis, x.ndim)
+    every: Any = where
     keep = kept(keepdims)
+    if dtype is None and out is None and every is True and mean is np._NoValue and not keep:
+        found = quick_variance(x, axis, ddof)
+        if found is not None:
+            return found
+    axes = reduced_axes(axis, x.ndim)
     working = _working_dtype(x, dtype)
     if mean is np._NoValue:
         total = reduce("sum", x, axes, working, None, True, np._NoValue, where)

@@ -27,7 +27,7 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
 from distnb.ops.scalars import NUMPYS
 
-__all__ = ["ORDERED", "accumulated", "quick_mean", "quick_reduction"]
+__all__ = ["ORDERED", "accumulated", "quick_mean", "quick_reduction", "quick_variance"]
 
 #: Reductions whose result depends on the order, if elements are rounded.
 ORDERED = frozenset(("sum", "prod"))
@@ -42,6 +42,8 @@ _RUNS: dict[str, Callable[..., Any]] = {
 }
 #: Dtypes in which sums of such elements are, and their means.
 _MEANT = "dD"
+#: Dtypes in which variances of such elements are.
+_WORKING = "fd"
 
 
 def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
@@ -74,6 +76,24 @@ def quick_mean(x: Array, axis: Axes) -> Any:
         return None
     found = quick_reduction("sum", x, axis, False)
     return found / near.size if type(found) in NUMPYS else None
+
+
+def quick_variance(x: Array, axis: Axes, ddof: float) -> Any:
+    """Return the variance, as :func:`distnb.var` finds it; None if that takes the long way."""
+    near = near_of(x)
+    if near is None or not near.size or near.dtype.char not in _WORKING:
+        return None
+    try:
+        axes = some_axes(axis, near.ndim)
+    except (TypeError, ValueError, IndexError):  # no such axis
+        return None
+    n = prod([near.shape[d] for d in axes])
+    total = quick_reduction("sum", x, axis, True) if n > ddof else None
+    if total is None:
+        return None
+    rest = x - total / n
+    squares = quick_reduction("sum", rest * rest, axis, False)
+    return None if squares is None else squares / (n - ddof)
 
 
 def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:

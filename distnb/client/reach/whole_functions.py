@@ -33,9 +33,12 @@ __all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
 #: of floats depends on the order; "products", these are BLAS's, whose last digits depend on who
 #: computes in any case; "home", engines have a way of their own, so it is NumPy's where
 #: all arrays are at home; "wide", likewise, and its result may have the longest axes of its
-#: operands as its shape; "grows", its result may be much larger than the operands; "picks", it
+#: operands as its shape; "factors", likewise, and engines do those of at most ``config.cutoff`` bytes
+#: as LAPACK; "grows", its result may be much larger than the operands; "picks", it
 #: takes some of the elements of the first one, by the others.
-Kind: TypeAlias = Literal["exact", "sums", "products", "home", "wide", "grows", "picks"]
+Kind: TypeAlias = Literal[
+    "exact", "sums", "products", "home", "wide", "factors", "grows", "picks"
+]
 #: Returns how many elements an array has at most that a function makes of such arguments.
 Makes: TypeAlias = Callable[..., Any]
 
@@ -224,6 +227,8 @@ def _allowed(
     """Tell whether the notebook is to do a step on arrays in reach."""
     if not home and (config.place == "engines" or kind in ("home", "wide")):
         return False
+    if kind == "factors" and not home and nbytes > config.cutoff:
+        return False
     # Twice as much, for the result takes it, too
     if nbytes > nd.HALF and not is_mine(arrays[0].session, 2 * nbytes):
         return kind == "picks" and _picked(*args) <= nd.QUICK
@@ -234,7 +239,7 @@ def _allowed(
     if kind == "grows":
         return 8 * _factor(args) <= nd.QUICK
     given = len(args) + len(options)
-    if kind == "wide" and 16 * _most(arrays) > nd.QUICK < 16 * _widest(arrays, given):
+    if kind in ("wide", "factors") and 16 * _most(arrays) > nd.QUICK < 16 * _widest(arrays, given):
         return False
     return 16 * _asked((*args, *options.values()) if options else args) <= nd.QUICK
 

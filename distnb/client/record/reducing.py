@@ -69,6 +69,8 @@ def reduce(
         if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
             x = x.astype(numeric(dtype), copy=False)
         x = _masked(op, x, where, initial)
+    if isinstance(dtype, np.dtype) and dtype.isnative:
+        dtype = dtype.type  # another way to say the same, which can be looked up
     if out is None and initial is None and type(axis) in _PLAIN and type(dtype) in _PLAIN:
         found = _reached(op, x, axis, dtype, keepdims)
         if found is not None:

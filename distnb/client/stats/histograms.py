@@ -12,7 +12,11 @@ from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied, from_host, in_layout
+from distnb.client.handle.fields import fresh, near_of
+from distnb.client.handle.host_arrays import watched
 from distnb.client.math.reductions import mean, std
+from distnb.client.reach.admission import is_mine
+from distnb.client.reach.rehearsal import part, promise
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
@@ -58,12 +62,20 @@ def _counted(
     return reduce("sum", out, tuple(range(len(split))), dtype) if split else out
 
 
+def _count_like(x: Array, bins: int) -> Array:
+    """Return what lies as the counts of an array."""
+    x = _whole(as_dist(x, x.session))
+    return _counted("histogram", x, [np.zeros(bins + 1)], None, np.dtype(np.intp))
+
+
 def _extent(x: Array, given: Range) -> tuple[float, float]:
     """Return the outer edges: those that are asked for, or the extremes, which are read."""
     if given is None and x.size:
-        ends = empty(2, x.dtype, dist="replicated", session=x.session)
-        ends[0], ends[1] = reduce("min", x), reduce("max", x)
-        given = tuple(ends.to_numpy())
+        given = reduce("min", x), reduce("max", x)
+        if any(isinstance(end, Array) for end in given):  # read at once
+            ends = empty(2, x.dtype, dist="replicated", session=x.session)
+            ends[0], ends[1] = given
+            given = tuple(ends.to_numpy())
         if not np.isfinite(given).all():
             raise ValueError(f"autodetected range of [{given[0]}, {given[1]}] is not finite")
     return given if given is not None else (0, 1)
@@ -239,12 +251,18 @@ def histogram(
     heavy = None if weights is None else asarray(weights, session=session)
     if heavy is not None and heavy.shape != x.shape:
         raise ValueError("weights should have the same shape as a.")
-    x = _whole(as_dist(x, session))
+    counts: Any
+    near = near_of(x) if type(bins) is int and weights is None and not density else None
+    if near is not None and near.size and is_mine(session, near.nbytes):
+        counts, ends = watched("histogram", np.histogram, near, bins, range)
+        likewise = promise(session, _count_like, (part(x), bins), {}, counts.shape, 0)
+        return fresh(session, counts, likewise), array_of(session, ends)
     edges, even = _bins_of(x, bins, range, weights)
+    x = _whole(as_dist(x, session))
     dtype = np.dtype(np.intp) if heavy is None else heavy.dtype
     if heavy is not None:
         heavy = as_dist(heavy, session)
-    counts: Any = _counted("histogram" if even else "histogram.edges", x, [edges], heavy, dtype)
+    counts = _counted("histogram" if even else "histogram.edges", x, [edges], heavy, dtype)
     if density:
         widths = np.array(np.diff(edges), float)
         counts = counts / widths / counts.sum()

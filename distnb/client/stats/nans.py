@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Axes, NoValue, Number, kept, truly
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import reduced_axes
-from distnb.client.math.reductions import free_of, mean, var
+from distnb.client.math.reductions import free_of, mean, told, var
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once, delivered
 from distnb.client.record.namespace import stands_for
@@ -41,11 +41,6 @@ def _axes(axis: Axes, ndim: int) -> Ints:
     return () if not ndim and axis in (0, -1) else reduced_axes(axis, ndim)
 
 
-def _told(found: Array, bad: Array, what: int) -> Any:
-    """Return a result; where it is bad, warn as NumPy does, when engines have computed it."""
-    return elementwise("told", found, bad, what)
-
-
 def _reduced(
     numpys: Callable[..., Any],
     op: str,
@@ -69,7 +64,7 @@ def _reduced(
     if found is None:
         found = reduce(op, x if fill is None else _filled(x, fill), axis, dtype, **options)
         if fill is None and x.dtype.kind in "fc":
-            found = _told(found, elementwise("isnan", found), 0)
+            found = told(found, elementwise("isnan", found), 0)
     return delivered(found, out)
 
 
@@ -422,7 +417,7 @@ def nanmean(
         total = reduce("sum", _filled(x, 0), axes, dtype, None, keep, np._NoValue, where)
         n = _left(x, axes, keep, where)
         found = elementwise("divide", total, _or_nan(n, n == 0)).astype(total.dtype, copy=False)
-        found = _told(found, n == 0, 1)
+        found = told(found, n == 0, 1)
     return delivered(found, out)
 
 
@@ -511,7 +506,7 @@ def _variance(
     squares = reduce("sum", square, axes, dtype, None, keep, np._NoValue, where)
     n = _left(x, axes, keep, where) - free
     found = elementwise("divide", squares, _or_nan(n, n <= 0)).astype(squares.dtype, copy=False)
-    return _told(found, n <= 0, 2)
+    return told(found, n <= 0, 2)
 
 
 def _or_nan(n: Array, bad: Array) -> Array:

@@ -17,7 +17,7 @@ from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied, in_layout
 from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.handle.indexing import some_axes
-from distnb.client.math.reductions import mean
+from distnb.client.math.reductions import mean, told
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import delivered
 from distnb.client.record.namespace import stands_for
@@ -204,7 +204,7 @@ def _quantile(
         found = _interpolated(x, axes, share.reshape(-1), method, n, weak)
     found = _shaped(found.astype(dtype, copy=False), share.shape, axes, keep)
     if skip and x.dtype.kind in "fc":
-        found = elementwise("told", found, elementwise("isnan", found), 0)
+        found = told(found, elementwise("isnan", found), 0)
     if isinstance(out, Array) and out.shape != found.shape:
         return elementwise("positive", found, out=out)  # NumPy stretches it
     between = weights is None and _METHODS[method](1, np.zeros(1)).dtype.kind == "f"
@@ -457,7 +457,7 @@ def _median(
     if keep:
         middle = _shaped(asarray(middle, session=x.session)[None], (), axes, keep)
     if name == "nanmedian" and x.dtype.kind in "fc":
-        middle = elementwise("told", middle, elementwise("isnan", middle), 0)
+        middle = told(middle, elementwise("isnan", middle), 0)
     return delivered(middle, out)
 
 
