@@ -479,7 +479,7 @@ MAKES = {
     "random": lambda d: dnb.random.default_rng(1).random(12, dist=d),
     "poisson": lambda d: dnb.random.default_rng(1).poisson(3, 12, dist=d),
     "permutation": lambda d: dnb.random.default_rng(1).permutation(12, dist=d),
-    "rand": lambda d: dnb.random.rand(5, dist=d),
+    "rand": lambda d: (dnb.random.seed(1), dnb.random.rand(5, dist=d))[1],
 }
 
 
@@ -505,3 +505,21 @@ def test_sparse_arrays_are_spread_or_not(session):
     for dist, word in ((True, "block"), (False, "replicated")):
         found = dnb.sparse.eye_array(12, format="csr").redistribute(dist)
         assert str(found.layout) == str(found.redistribute(word).layout)
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2), (1, 6)], ids=str)
+@pytest.mark.parametrize("turn", [lambda x: x.T, lambda x: x[1:].T, lambda x: x.T[::-1]])
+def test_like_a_transposed_array_is_transposed(session, shape, turn):
+    a = numbered(shape)
+    x, y = turn(dnb.array(a, dist="block")), turn(a)
+    for name in ("zeros_like", "ones_like", "empty_like"):
+        found, expected = getattr(np, name)(x), getattr(np, name)(y)
+        assert found.strides == expected.strides or 1 in shape
+        assert found.flags.f_contiguous == expected.flags.f_contiguous
+        assert getattr(np, name)(x, order="C").flags.c_contiguous
+    same(np.full_like(x, 2.5), np.full_like(y, 2.5))
+    kept, expected = np.zeros_like(x, dtype="f4"), np.zeros_like(y, dtype="f4")
+    kept.T[...] = x.T
+    expected.T[...] = y.T
+    same(kept, expected)
+    assert np.zeros_like(x.T).T.layout == np.zeros_like(x).layout

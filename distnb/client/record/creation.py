@@ -21,6 +21,7 @@ from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
+from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Typed
 
 __all__ = [
@@ -80,7 +81,8 @@ def array(
         Whether a DistArray that already fits is copied. False: never; then data that are no
         DistArray, or that do not fit, are an error.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
+        others make no difference.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     ndmin : int
@@ -570,11 +572,18 @@ def _like(
     dist: Dist,
     how: tuple[Any, ...],
     small: Callable[..., np.ndarray],
+    order: Order,
 ) -> Array:
     """Make an array like another: its shape and dtype, and its elements where the other's are.
 
-    ``small`` is NumPy's function for those in reach.
+    ``small`` is NumPy's function for those in reach. Like a transposed array one is transposed, too.
     """
+    if order == "K" and shape is None and dist is None and isinstance(prototype, Array):
+        axes = _turned(prototype)
+        if axes:
+            turned: Any = prototype
+            found = _like(turned.transpose(axes), dtype, None, None, how, small, order)
+            return found.transpose([axes.index(d) for d in range(len(axes))])
     if dtype is None and shape is None and dist is None and isinstance(prototype, Array):
         found = like(prototype, small)
         if found is not None:
@@ -591,6 +600,12 @@ def _like(
     else:
         layout = layout_of_new(extents, kind, at, dist)
     return create(at, extents, kind, layout, how, stays=True)
+
+
+def _turned(x: Array) -> Ints:
+    """Return the axes of a transposed array in the order of its base; of others none."""
+    axes = [axis for axis, _, _ in x.dview.dims]
+    return () if min(axes, default=-1) < 0 or axes == sorted(axes) else tuple(np.argsort(axes))
 
 
 @stands_for(np.empty_like)
@@ -616,7 +631,8 @@ def empty_like(
     dtype : dtype, optional
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
+        others make no difference.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -642,7 +658,7 @@ def empty_like(
     """
     check_device(device)
     order_of(order)
-    return _like(prototype, dtype, shape, dist, ("empty",), np.empty_like)
+    return _like(prototype, dtype, shape, dist, ("empty",), np.empty_like, order)
 
 
 @stands_for(np.zeros_like)
@@ -668,7 +684,8 @@ def zeros_like(
     dtype : dtype, optional
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
+        others make no difference.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -694,7 +711,7 @@ def zeros_like(
     """
     check_device(device)
     order_of(order)
-    return _like(prototype, dtype, shape, dist, ("fill", 0), np.zeros_like)
+    return _like(prototype, dtype, shape, dist, ("fill", 0), np.zeros_like, order)
 
 
 @stands_for(np.ones_like)
@@ -720,7 +737,8 @@ def ones_like(
     dtype : dtype, optional
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
+        others make no difference.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -746,7 +764,7 @@ def ones_like(
     """
     check_device(device)
     order_of(order)
-    return _like(prototype, dtype, shape, dist, ("fill", 1), np.ones_like)
+    return _like(prototype, dtype, shape, dist, ("fill", 1), np.ones_like, order)
 
 
 @stands_for(np.full_like, small="home")
@@ -775,7 +793,8 @@ def full_like(
     dtype : dtype, optional
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
+        others make no difference.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -800,7 +819,7 @@ def full_like(
     """
     check_device(device)
     order_of(order)
-    found = _like(prototype, dtype, shape, dist, ("empty",), np.empty_like)
+    found = _like(prototype, dtype, shape, dist, ("empty",), np.empty_like, order)
     if not isinstance(fill_value, Array):  # NumPy casts its own numbers, and refuses Python's
         fill_value = np.full(np.shape(fill_value), fill_value, found.dtype)
     return _filled_from(found, fill_value)
