@@ -390,7 +390,7 @@ def _divided_by(total: Array, n: int | Array, least: float, what: int) -> Any:
     return told(elementwise("divide", total, free), n <= least, what)
 
 
-def told(found: Any, bad: Any, what: int) -> Any:
+def told(found: Array, bad: Array | np.generic, what: int) -> Array:
     """Return a result; warn as NumPy does where it is bad: by engines, when they have computed it.
 
     ``what`` is the row of ``table.TOLD`` that says so.

@@ -142,13 +142,13 @@ def _found(known: Sequence[tuple[Any, Ints, Any]], shape: Ints, size: int) -> La
 Seen: TypeAlias = tuple[Layout, Ints, Any]
 
 
-def seen_of(promise: Any, shape: Ints, seen: Any) -> Seen:
+def seen_of(promise: Layout | Promised, shape: Ints, seen: object) -> Seen:
     """Return what is seen as what can be looked up, of a view in whose place another may stand.
 
     Along axes that are not split it is moved to their beginning, where results lie as they do here:
     a loop over windows finds its layout once.
     """
-    layout: Layout = promise.layout() if type(promise) is Promise else promise
+    layout = promise if isinstance(promise, Layout) else promise.layout()
     seen = _frozen(seen)
     if type(seen) is not tuple or type(seen[1]) is Turn or type(seen[0]) is not View:
         return layout, shape, seen
@@ -172,7 +172,7 @@ def _from_start(k: Any, n: int) -> Any:
     return (0, (count - 1) * step + 1, step) if count and step > 0 else k
 
 
-def _frozen(seen: Any) -> Any:
+def _frozen(seen: object) -> Any:
     """Return a view that one is told of as what can be looked up, which slices cannot be."""
     if type(seen) is not tuple:
         return seen
@@ -184,7 +184,7 @@ def _frozen(seen: Any) -> Any:
     return _frozen(parent), tuple(items)
 
 
-def _thawed(seen: Any) -> Any:
+def _thawed(seen: object) -> Any:
     """Return the view that one was told of."""
     if type(seen) is not tuple:
         return seen
@@ -229,7 +229,7 @@ def scanned(x: Array, axis: int) -> Layout | Promised | None:
     return _along(x, axis, _of_scanned)
 
 
-def _of_scanned(promise: Any, shape: Ints, seen: Any, axis: int, size: int) -> Layout:
+def _of_scanned(promise: Layout | Promised, shape: Ints, seen: Any, axis: int, size: int) -> Layout:
     return _scanned(seen_of(promise, shape, seen), axis, size)
 
 
@@ -238,7 +238,7 @@ def _scanned(seen: Seen, axis: int, size: int) -> Layout:
     return table.sorted_layout(Placed(seen[1], seen[0], view_seen(seen)), axis, size)
 
 
-def _of_reduced(promise: Any, shape: Ints, seen: Any, axis: Axes, size: int) -> Layout:
+def _of_reduced(promise: Layout | Promised, shape: Ints, seen: Any, axis: Any, size: int) -> Layout:
     return _reduced(seen_of(promise, shape, seen), axis, size)
 
 

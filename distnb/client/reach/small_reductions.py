@@ -173,8 +173,9 @@ def _by_rows(op: str, x: Array, near: np.ndarray, axis: Axes, layout: Layout) ->
 
 def _by_pieces(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
     """Reduce a view of an array, of which each engine has one piece; None if that is not so."""
+    axes: Any = axis
     try:
-        found = of_view(op, seen_of(*told(x)), axis, x.session.size)
+        found = of_view(op, seen_of(*told(x)), axes, x.session.size)
     except (TypeError, ValueError, IndexError):  # no such axis
         return None
     if found is None:
@@ -183,15 +184,16 @@ def _by_pieces(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
     return fresh(x.session, result, reduced(x, axis)) if type(result) is ndarray else result
 
 
-def _with_axes(x: Array, axis: Axes, found: Any) -> Any:
+def _with_axes(x: Array, axis: Axes, found: object) -> Any:
     """Return a result with the axes that were reduced, of length 1; None if there is none."""
     if found is None:
         return None
+    made: Any = found
     if not isinstance(found, Array):
-        found = fresh(x.session, np.asarray(found), reduced(x, axis))
+        made = fresh(x.session, np.asarray(found), reduced(x, axis))
     axes = some_axes(axis, x.ndim)
     key = tuple([None if d in axes else slice(None) for d in range(x.ndim)])
-    return indexed(found, key)
+    return indexed(made, key)
 
 
 def _is_all(axis: Axes, ndim: int) -> bool:

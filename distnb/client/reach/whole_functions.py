@@ -33,12 +33,10 @@ __all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
 #: of floats depends on the order; "products", these are BLAS's, whose last digits depend on who
 #: computes in any case; "home", engines have a way of their own, so it is NumPy's where
 #: all arrays are at home; "wide", likewise, and its result may have the longest axes of its
-#: operands as its shape; "factors", likewise, and engines do those of at most ``config.cutoff`` bytes
-#: as LAPACK; "grows", its result may be much larger than the operands; "picks", it
+#: operands as its shape; "factors", likewise, and engines, too, take LAPACK's for at most
+#: ``config.cutoff`` bytes; "grows", its result may be much larger than the operands; "picks", it
 #: takes some of the elements of the first one, by the others.
-Kind: TypeAlias = Literal[
-    "exact", "sums", "products", "home", "wide", "factors", "grows", "picks"
-]
+Kind: TypeAlias = Literal["exact", "sums", "products", "home", "wide", "factors", "grows", "picks"]
 #: Returns how many elements an array has at most that a function makes of such arguments.
 Makes: TypeAlias = Callable[..., Any]
 

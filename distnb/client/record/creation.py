@@ -576,7 +576,7 @@ def _like(
 ) -> Array:
     """Make an array like another: its shape and dtype, and its elements where the other's are.
 
-    ``small`` is NumPy's function for those in reach. Like a transposed array one is transposed, too.
+    ``small`` is NumPy's function for those in reach. What is like a transposed array is transposed.
     """
     if order == "K" and shape is None and dist is None and isinstance(prototype, Array):
         axes = _turned(prototype)

@@ -69,9 +69,7 @@ def reduce(
         if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
             x = x.astype(numeric(dtype), copy=False)
         x = _masked(op, x, where, initial)
-    if isinstance(dtype, np.dtype) and dtype.isnative:
-        dtype = dtype.type  # another way to say the same, which can be looked up
-    if out is None and initial is None and type(axis) in _PLAIN and type(dtype) in _PLAIN:
+    if out is None and initial is None and type(axis) in _PLAIN:
         found = _reached(op, x, axis, dtype, keepdims)
         if found is not None:
             return found
@@ -158,6 +156,10 @@ class _Known(NamedTuple):
 
 def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool) -> Any:
     """Reduce an array that is in reach; return None if engines are to do it."""
+    if isinstance(dtype, np.dtype) and dtype.isnative:
+        dtype = dtype.type  # another way to say the same, which can be looked up
+    if type(dtype) not in _PLAIN:
+        return None
     if dtype is None and (x._near is not None or x._base.near is not None):
         found = quick_reduction(op, x, axis, keepdims)
         if found is not None:

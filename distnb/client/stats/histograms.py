@@ -252,10 +252,12 @@ def histogram(
     if heavy is not None and heavy.shape != x.shape:
         raise ValueError("weights should have the same shape as a.")
     counts: Any
-    near = near_of(x) if type(bins) is int and weights is None and not density else None
+    number: Any = bins
+    plain = type(number) is int and weights is None and not density
+    near = near_of(x) if plain else None
     if near is not None and near.size and is_mine(session, near.nbytes):
-        counts, ends = watched("histogram", np.histogram, near, bins, range)
-        likewise = promise(session, _count_like, (part(x), bins), {}, counts.shape, 0)
+        counts, ends = watched("histogram", np.histogram, near, number, range)
+        likewise = promise(session, _count_like, (part(x), number), {}, counts.shape, 0)
         return fresh(session, counts, likewise), array_of(session, ends)
     edges, even = _bins_of(x, bins, range, weights)
     x = _whole(as_dist(x, session))

@@ -197,7 +197,7 @@ class OneProcess:
 
     def _below(self, rank: int) -> Below:
         up = self._parts[rank].work.plan.up
-        return Below(rank, tuple(self._below(child) for child in up.children))
+        return Below(rank, tuple(self._below(child) for child in (up.children if up else ())))
 
     def lengths(self) -> list[int] | None:
         """Return the lengths of ranks' blocks, of all elements of arrays that are in one piece.
