@@ -7,6 +7,7 @@ results are added up. The axis is taken for which the least travels. Local produ
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -25,6 +26,7 @@ from distnb.geometry.layout import (
     Layout,
     replicated,
 )
+from distnb.geometry.views import Placed
 from distnb.ops import matrix_functions
 
 __all__ = ["add_up", "contract", "move", "split", "spread"]
@@ -96,6 +98,7 @@ def add_up(x: Array, axes: Ints) -> Array:
 # -- layouts and what they cost ----------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
 def split(axis: int, size: int, ndim: int = 2) -> Layout:
     """Return the layout with blocks along one axis."""
     if size == 1:
@@ -111,24 +114,27 @@ def _all(x: Array) -> Layout:
 
 def spread(x: Array) -> float:
     """Return the elements that travel to give every engine all of ``x``."""
-    placed = x.placed
-    held = not any(placed.maps) and not placed.pinned and placed.layout.copies == x.session.size
-    return 0.0 if held else float(x.size) * (x.session.size - 1)
+    return _spread(x.placed, x.session.size)
+
+
+@lru_cache(maxsize=1024)
+def _spread(placed: Placed, size: int) -> float:
+    held = not any(placed.maps) and not placed.pinned and placed.layout.copies == size
+    return 0.0 if held else float(prod(placed.view.shape)) * (size - 1)
 
 
 def move(x: Array, layout: Layout) -> float:
     """Return (about) the elements that travel to bring ``x`` into a layout."""
     if layout.copies > 1 or layout.grid.size == 1:
         return 0.0
+    return _move(x.placed, layout, x.session.size)
+
+
+@lru_cache(maxsize=1024)
+def _move(placed: Placed, layout: Layout, size: int) -> float:
     axis = layout.dims.index(0)
-    m = x.placed.maps[axis]
-    others = any(other for d, other in enumerate(x.placed.maps) if d != axis)
-    if (
-        m is not None
-        and not others
-        and m.step > 0
-        and not m.axis.period(m.p)
-        and m.p == x.session.size
-    ):
+    m = placed.maps[axis]
+    others = any(other for d, other in enumerate(placed.maps) if d != axis)
+    if m is not None and not others and m.step > 0 and not m.axis.period(m.p) and m.p == size:
         return 0.0
-    return 0.0 if spread(x) == 0.0 else float(x.size)
+    return 0.0 if _spread(placed, size) == 0.0 else float(prod(placed.view.shape))

@@ -8,6 +8,7 @@ grid.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from distnb.client.linalg.contraction_commands import add_up
 from distnb.client.linalg.matrix_commands import collective
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Layout
-from distnb.geometry.views import follow
+from distnb.geometry.views import Placed, follow
 from distnb.wire.protocol import Local
 
 __all__ = ["Way", "multiply_parts", "ways"]
@@ -53,7 +54,12 @@ def ways(a: Array, b: Array, dtype: np.dtype) -> Iterator[Way]:
 
 def _grid(x: Array) -> Grid | None:
     """Return the grid over which both axes of a matrix are dealt: that of the rows comes first."""
-    layout, _ = follow(x.placed, x.session.size)
+    return _grid_of(x.placed, x.session.size)
+
+
+@lru_cache(maxsize=1024)
+def _grid_of(placed: Placed, size: int) -> Grid | None:
+    layout, _ = follow(placed, size)
     if len(layout.grid.sizes) != 2 or sorted(layout.dims) != [0, 1]:
         return None
     sizes, strides = layout.grid.sizes, layout.grid.strides
