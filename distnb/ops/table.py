@@ -199,11 +199,17 @@ def _bincount(x: Any, *weights: Any, out: np.ndarray) -> None:
 
 
 def _histogram(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:
-    """Count in bins that are all as wide."""
+    """Count in bins that are all as wide.
+
+    NumPy makes the edges anew of the limits, in their dtype: they must come to the same ones.
+    """
     ends = edges.reshape(-1)
-    at = (ends[0], ends[-1])  # of the dtype of edges, in which NumPy compares them with elements
-    heavy = weights[0] if weights else None
-    out[...] = np.histogram(x, edges.shape[-1] - 1, at, weights=heavy)[0]
+    heavy, bins = weights[0] if weights else None, len(ends) - 1
+    for limits in ((ends[0], ends[-1]), (float(ends[0]), float(ends[-1]))):
+        if np.array_equal(np.histogram_bin_edges(x[:0], bins, limits), ends):
+            out[...] = np.histogram(x, bins, limits, weights=heavy)[0]
+            return
+    _histogram_edges(x, edges, *weights, out=out)
 
 
 def _histogram_edges(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import distnb as dnb
 from distnb.client.reach import admission, small_steps
 from distnb.client.session import shared_memory
 from distnb.ops import table
-from tests.contract.support import numbered, same, setting
+from tests.contract.support import alike, numbered, same, setting
 
 pytestmark = pytest.mark.ways("one", "four", "started")
 
@@ -865,24 +865,49 @@ def drawn_view(rng, shape):
 
 
 @pytest.mark.parametrize("dist", DISTS, ids=str)
-def test_sums_of_views_have_the_bits_of_engines(session, dist):
+@pytest.mark.parametrize("op", ["sum", "prod"])
+def test_sums_of_views_have_the_bits_of_engines(session, dist, op):
     rng = np.random.default_rng(11)
     a = (rng.random((41, 30, 4)) * 10.0 ** rng.integers(-6, 6, (41, 30, 4))).astype("f")
+    a = a if op == "sum" else np.exp(1j * a)
     x = dnb.array(a, dist=dist)
     x[0, 0, 0]  # engines map it
     for _ in range(150):
         key, made = drawn_view(rng, a.shape), bool(rng.random() < 0.5)
         ndim, keepdims = a[key].ndim, bool(rng.random() < 0.3)
         axis = None if not ndim or rng.random() < 0.4 else int(rng.integers(ndim))
+        axis = axis if rng.random() < 0.8 else tuple(range(-1, -1 - ndim, -1))
         found = []
         for place in ("engines", "auto"):
             with setting(place=place):
                 view = x[key] + 1 if made else x[key]
-                found.append(np.sum(view, axis=axis, keepdims=keepdims))
+                found.append(getattr(view, op)(axis=axis, keepdims=keepdims))
         same(found[1], np.asarray(found[0]))
         assert np.asarray(found[1]).tobytes() == np.asarray(found[0]).tobytes()
         if isinstance(found[1], dnb.DistArray):
             assert found[1].layout == found[0].layout
+            assert found[1].flags.c_contiguous == found[0].flags.c_contiguous
+        else:
+            assert not np.shape(found[0])
+
+
+def test_variances_of_pieces(session):
+    a = numbered((40, 30)) % 7
+    x = dnb.array(a, dist="block")
+    x[0, 0]
+    for key in np.s_[3], np.s_[:, 4], np.s_[3:20, 2:9], np.s_[::-2, ::3]:
+        for axis in (None, 0, -1):
+            for options in ({}, {"ddof": 1}, {"ddof": 2.5}, {"ddof": np.array([1])}, {"ddof": 100}):
+                with warnings.catch_warnings(record=True) as ours:
+                    warnings.simplefilter("always")
+                    found = np.std(x[key], axis=axis, **options)
+                with warnings.catch_warnings(record=True) as theirs:
+                    warnings.simplefilter("always")
+                    expected = np.std(a[key], axis=axis, **options)
+                alike(np.asarray(found), expected, 1e-12)
+                assert len(ours) == len(theirs)
+    with pytest.raises(TypeError):
+        np.std(x[3:9], axis=True)
 
 
 @pytest.mark.parametrize("text", ["ij,j->i", "ij,kj->", "ij,ij->ji", "...j,kj"])

@@ -173,6 +173,21 @@ def test_histogram_refuses_what_numpy_refuses(session, arguments):
     agree(lambda: np.histogram(x * np.nan, 3), lambda: np.histogram(a * np.nan, 3))
 
 
+@pytest.mark.parametrize(
+    "limits", [(0, 1), (-4, 4), (np.float32(0.1), np.float32(8.7)), (0.1, 17.7)]
+)
+def test_elements_on_edges_of_bins_are_in_numpys(session, limits):
+    for dtype in "efd":
+        on = np.histogram_bin_edges(np.zeros(0, dtype), 30, limits)
+        x = np.concatenate([on, np.nextafter(on, on[0]), np.nextafter(on, on[-1])])
+        a = dnb.array(x)
+        for more in ({}, {"weights": np.arange(x.size) % 5}, {"density": True}):
+            agree(
+                lambda x=x, more=more: np.histogram(x, 30, limits, **more),
+                lambda a=a, more=more: np.histogram(a, 30, limits, **more),
+            )
+
+
 def test_density(session):
     x = np.arange(40.0) * 7 % 23
     a = dnb.array(x, dist="cyclic")

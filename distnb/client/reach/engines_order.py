@@ -99,9 +99,12 @@ class _ByTrees:
     def _combined(self, near: np.ndarray, tree: Any) -> Any:
         """Return what an engine and those below it in the tree come to."""
         found = self._one(near, tree.rank)
-        for child in tree.children:
-            found = self._ufunc(found, self._combined(near, child))
-        return found
+        if not tree.children:
+            return found
+        partial = np.asarray(found)
+        for child in tree.children:  # in place, as engines: complex products round otherwise
+            self._ufunc(partial, self._combined(near, child), out=partial)
+        return partial[()]
 
     def _one(self, near: np.ndarray, rank: int) -> Any:
         """Return what an engine comes to."""

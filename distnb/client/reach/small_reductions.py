@@ -78,10 +78,12 @@ def quick_mean(x: Array, axis: Axes) -> Any:
     return found / near.size if type(found) in NUMPYS else None
 
 
-def quick_variance(x: Array, axis: Axes, ddof: float) -> Any:
+def quick_variance(x: Array, axis: Axes, ddof: object) -> Any:
     """Return the variance, as :func:`distnb.var` finds it; None if that takes the long way."""
     near = near_of(x)
     if near is None or not near.size or near.dtype.char not in _WORKING:
+        return None
+    if not isinstance(ddof, int | float) or isinstance(axis, bool):
         return None
     try:
         axes = some_axes(axis, near.ndim)
@@ -92,8 +94,9 @@ def quick_variance(x: Array, axis: Axes, ddof: float) -> Any:
     if total is None:
         return None
     rest = x - total / n
-    squares = quick_reduction("sum", rest * rest, axis, False)
-    return None if squares is None else squares / (n - ddof)
+    square: Any = rest * rest
+    squares = quick_reduction("sum", square, axis, False)
+    return (square.sum(axis) if squares is None else squares) / (n - ddof)
 
 
 def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
@@ -168,7 +171,9 @@ def _by_rows(op: str, x: Array, near: np.ndarray, axis: Axes, layout: Layout) ->
         return None
     rows, shape = found
     results = done(_RUNS[op], (near.reshape(rows), 1))
-    return None if results is None else fresh(x.session, results.reshape(shape), reduced(x, axis))
+    if results is None or not shape:  # all axes, in another order: a number
+        return None if results is None else results.reshape(shape)[()]
+    return fresh(x.session, results.reshape(shape), reduced(x, axis))
 
 
 def _by_pieces(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
@@ -181,7 +186,9 @@ def _by_pieces(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
     if found is None:
         return None
     result = watched("reduce", found, near)
-    return fresh(x.session, result, reduced(x, axis)) if type(result) is ndarray else result
+    if type(result) is not ndarray:
+        return result
+    return fresh(x.session, result if nd.in_c(result) else result.copy(), reduced(x, axis))
 
 
 def _with_axes(x: Array, axis: Axes, found: object) -> Any:

@@ -410,7 +410,8 @@ def polyfit(
     _check(at, values, heavy, order)
     at, values = at + 0.0, values + 0.0
     rcond = at.shape[0] * np.finfo(at.dtype).eps if rcond is None else rcond
-    left, right = _powers(at, order), values
+    wide = np.promote_types(at.dtype, np.int_)  # which NumPy's vander has
+    left, right = _powers(at.astype(wide, copy=False), order), values
     if heavy is not None:
         heavy = heavy + 0.0
         left = left * heavy[:, None]

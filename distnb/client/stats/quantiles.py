@@ -467,7 +467,10 @@ def _middle(x: Array, axes: Ints, n: int) -> Array:
     middle = mean(found[:-1], 0)
     if x.dtype.kind not in "fc":
         return middle
-    return np.where(np.isnan(found[-1]), found[-1], middle)  # type: ignore[return-value]
+    last: Any = found[-1]
+    if not isinstance(last, Array):  # at hand by now
+        return last if np.isnan(last) else middle
+    return np.where(np.isnan(last), last, middle)  # type: ignore[return-value]
 
 
 def _middle_left(x: Array, axes: Ints) -> Array:
