@@ -112,6 +112,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     A tall matrix stays in blocks of rows, and so does Q; every engine gets R. Sent are triangles of
     the size of R up and down a binomial tree (TSQR). Others are factored as by :func:`cholesky`: by
     one engine, or in panels. Signs can differ from NumPy's.
+    One of at most ``config.cutoff`` bytes is factored by a single engine, or in the notebook.
 
     Parameters
     ----------
