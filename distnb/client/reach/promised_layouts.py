@@ -149,7 +149,7 @@ def seen_of(promise: Layout | Promised, shape: Ints, seen: object) -> Seen:
     a loop over windows finds its layout once.
     """
     layout = promise if isinstance(promise, Layout) else promise.layout()
-    seen = _frozen(seen)
+    seen = _with_items(seen, _frozen)
     if type(seen) is not tuple or type(seen[1]) is Turn or type(seen[0]) is not View:
         return layout, shape, seen
     whole, index = seen
@@ -172,31 +172,28 @@ def _from_start(k: Any, n: int) -> Any:
     return (0, (count - 1) * step + 1, step) if count and step > 0 else k
 
 
-def _frozen(seen: object) -> Any:
-    """Return a view that one is told of as what can be looked up, which slices cannot be."""
+def _with_items(seen: object, change: Callable[[Any], Any]) -> Any:
+    """Return a view that one is told of, with each item of its indices changed."""
     if type(seen) is not tuple:
         return seen
     parent, key = seen
-    if type(key) is Turn:
-        return _frozen(parent), key
-    index = key if type(key) is tuple else (key,)
-    items = [(k.start, k.stop, k.step) if type(k) is slice else k for k in index]
-    return _frozen(parent), tuple(items)
+    if type(key) is not Turn:
+        key = tuple([change(k) for k in (key if type(key) is tuple else (key,))])
+    return _with_items(parent, change), key
 
 
-def _thawed(seen: object) -> Any:
-    """Return the view that one was told of."""
-    if type(seen) is not tuple:
-        return seen
-    parent, key = seen
-    if type(key) is Turn:
-        return _thawed(parent), key
-    return _thawed(parent), tuple([slice(*k) if type(k) is tuple else k for k in key])
+def _frozen(k: object) -> Any:
+    """Return an item as what can be looked up, which slices cannot be."""
+    return (k.start, k.stop, k.step) if type(k) is slice else k
+
+
+def _thawed(k: object) -> Any:
+    return slice(*k) if type(k) is tuple else k
 
 
 def view_seen(seen: Seen) -> View:
     """Return the view."""
-    return view_of(_thawed(seen[2]), seen[1])
+    return view_of(_with_items(seen[2], _thawed), seen[1])
 
 
 @lru_cache(maxsize=1024)
