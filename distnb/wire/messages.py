@@ -76,7 +76,8 @@ class Reply(NamedTuple):
     ``lost``: bases whose content is undefined after a failure. ``warnings``: (command index, text)
     of floating point warnings. ``values``: slot -> array, bytes or None. ``times``: an
     :class:`distnb.measure.records.Times` of the commands. ``aborted``: this rank gave up.
-    ``failed``: a command failed on some rank; all ranks say the same.
+    ``failed``: a command failed on some rank; ``warned``: some rank has warnings. All ranks say the
+    same of these two.
     """
 
     rank: int
@@ -87,3 +88,4 @@ class Reply(NamedTuple):
     times: Any
     aborted: bool
     failed: bool = False
+    warned: bool = False

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 10
+PROTOCOL = 11
 
 #: Handles of bases, or their numbers in a batch, under the other ones.
 Numbers = Mapping[int, int] | Sequence[int]

@@ -393,7 +393,7 @@ def test_warnings():
         np.sqrt(x).to_numpy()
 
 
-@pytest.mark.ways("four")
+@pytest.mark.ways("four", "spmd")
 @pytest.mark.usefixtures("engines_only")
 def test_error_states(session, recwarn):
     """np.errstate is obeyed as it was where the operation was asked for."""

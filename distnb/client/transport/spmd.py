@@ -33,8 +33,9 @@ class Spmd(Transport[list[Reply]]):
 
     def submit(self, message: bytes, buffers: Buffers) -> list[Reply]:
         reply = self.worker.run(message, buffers[self.rank] if buffers else [])
-        # All ranks know whether anything failed; only then, or for values, must they talk.
-        if not reply.aborted and (reply.failed or reply.values):
+        # All ranks know whether anything failed or warns, which all are to raise or to tell; only
+        # then, or for values, must they talk.
+        if not reply.aborted and (reply.failed or reply.warned or reply.values):
             try:
                 return self._share(reply)
             except KeyboardInterrupt:

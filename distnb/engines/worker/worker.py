@@ -294,7 +294,8 @@ class _Run:
         #: The bases that are not stored when they are created.
         self.dead: set[int] = set()
         self.aborted = False
-        self.agreed = False
+        #: whether all ranks know that some rank failed, and that some rank warns
+        self.agreed = self.warned = False
         #: positions that are done, whatever came of it
         self.done: set[int] = set()
         #: Where to note how far this rank is, and that it has begun.
@@ -407,13 +408,18 @@ class _Run:
                 self.scope.bases[handle].lost = True
 
     def _agree(self) -> None:
-        """Tell everyone which commands failed anywhere; mark what they write as lost everywhere."""
+        """Tell everyone which commands failed anywhere; mark what they write as lost everywhere.
+
+        And whether anybody warns, for warnings may be errors.
+        """
         failed: Iterable[int] = self.failed
         if self.worker.comm.size > 1:
             bits = np.zeros(len(self.commands) + 1, np.uint8)
             bits[list(self.failed)] = 1
+            bits[-1] = bool(self.warnings)
             union(self.worker.comm, self.clock, self.first + len(self.commands), bits)
-            failed = np.flatnonzero(bits).tolist() if bits.any() else ()
+            failed = np.flatnonzero(bits[:-1]).tolist() if bits.any() else ()
+            self.warned = bool(bits[-1])
         self.worker.store.memory.settle()
         self.agreed = bool(failed)
         if failed:
@@ -462,6 +468,7 @@ class _Run:
             times,
             self.aborted,
             self.agreed,
+            self.warned,
         )
 
 
