@@ -7,7 +7,7 @@ from tests import tiers
 
 LAZY = """
 import runpy, sys
-runpy.run_path("distnb/engines/server/start.py")["_lazy_package"]()
+runpy.run_path("distnb/engines/server/start.py")["_lazy_package"]("distnb")
 import distnb.engines.server.entry
 from distnb.common.config import config
 import distnb

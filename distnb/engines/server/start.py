@@ -2,8 +2,8 @@
 
 Run as a script (``python -P start.py``) in place of ``python -m ipyparallel.engine``. An engine has
 a *nanny*, a process that tells of its end: here that is a fork of the engine as it begins, which
-need not load all modules once more. And the notebook's side of distnb is not loaded unless somebody
-asks for it.
+need not load all modules once more. And the notebook's sides of ipyparallel and of distnb are not
+loaded unless somebody asks for them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,13 @@ import threading
 from types import ModuleType
 from typing import Any
 
-from ipyparallel.engine import app
-from ipyparallel.engine.nanny import KernelNanny
-
 __all__ = ["Lazy"]
 
 #: The name of a nanny's process, by which the watchdog (``client.transport``) tells it from its
 #: engine, of which it has the command line.
 NANNY = b"distnb-nanny"
 _SET_NAME = 15
-#: Names of the package with two underscores; for others the import system looks.
+#: Names of packages with two underscores; for others the import system looks.
 _OWN = {"__all__", "__version__", "__array_api_version__", "__array_namespace_info__"}
 
 
@@ -39,9 +36,11 @@ class Lazy(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        """Run the package's code, but once."""
+        """Import the module of this name; if there is none, run the package's code, but once."""
         if name.startswith("__") and name not in _OWN:
             raise AttributeError(name)
+        if not name.startswith("__") and importlib.util.find_spec(f"{self.__name__}.{name}"):
+            return importlib.import_module(f"{self.__name__}.{name}")
         with _LOADING:
             if self not in _LOADED:
                 _LOADED.append(self)
@@ -53,14 +52,21 @@ class Lazy(ModuleType):
 _LOADING, _LOADED = threading.RLock(), list[ModuleType]()
 
 
-def _lazy_package() -> None:
-    """Let modules of distnb be imported without all of it."""
-    spec = importlib.util.find_spec("distnb")
-    if spec is not None and "distnb" not in sys.modules:
-        module = Lazy("distnb")
+def _lazy_package(name: str) -> None:
+    """Let modules of a package be imported without all of it."""
+    spec = importlib.util.find_spec(name)
+    if spec is not None and name not in sys.modules:
+        module = Lazy(name)
         module.__spec__, module.__path__ = spec, spec.submodule_search_locations  # type: ignore
         module.__file__, module.__loader__ = spec.origin, spec.loader
-        sys.modules["distnb"] = module
+        sys.modules[name] = module
+
+
+# Its clients and clusters are a quarter of all that an engine would load.
+_lazy_package("ipyparallel")
+
+from ipyparallel.engine import app  # noqa: E402
+from ipyparallel.engine.nanny import KernelNanny  # noqa: E402
 
 
 class Engine(app.IPEngine):
@@ -69,7 +75,7 @@ class Engine(app.IPEngine):
     def start_heartbeat(self, *args: Any) -> None:
         """Begin to be known."""
         super().start_heartbeat(*args)
-        _lazy_package()
+        _lazy_package("distnb")
         with contextlib.suppress(Exception):  # who needs it is told why it cannot be had
             importlib.import_module("distnb.engines.server.entry")
 
