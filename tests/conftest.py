@@ -48,6 +48,12 @@ def collect():
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish():
+    """Leave what is there to the system: to look through it takes seconds, in each process."""
+    gc.freeze()
+
+
 def pytest_configure(config):
     """Keep the real standard error: that of a test is captured."""
     config.stash[_STDERR] = os.dup(2)

@@ -44,24 +44,18 @@ def chromium():
     return pytest.skip("no Chromium: apt-get install chromium")
 
 
-@pytest.fixture(scope="session")
-def profile(tmp_path_factory):
-    """A folder of browsers: each loads JupyterLab's scripts from what the one before kept."""
-    return tmp_path_factory.mktemp("browser")
+@pytest.fixture(scope="package")
+def browser(chromium, tmp_path_factory):
+    """A browser with an empty profile, which knows JupyterLab from the second module on.
 
-
-@pytest.fixture(scope="module")
-def browser(chromium, profile):
-    """A browser, which ends with its module.
-
-    Its driver has a running event loop and a stack of its own: other tests of this process would
-    be in the loop.
+    It does not stay for the other tests of this process: its driver has a running event loop and
+    a stack of its own. (The folder is a package, for else that scope would be the whole run.)
     """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
-            str(profile),
+            str(tmp_path_factory.mktemp("browser")),
             executable_path=chromium,
             args=list(CHROMIUM),
             viewport={"width": 1280, "height": 2000},

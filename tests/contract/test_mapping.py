@@ -618,6 +618,7 @@ def sum_of_rows():
     return added
 
 
+@pytest.mark.cases(1)  # each process compiles it
 def test_outputs_of_ufuncs_of_last_axes_that_numba_makes(session):
     pytest.importorskip("numba")
     added, p = sum_of_rows(), numbered((4, 5)) + 0.5

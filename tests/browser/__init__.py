@@ -1,0 +1,1 @@
+"""JupyterLab as people see it, in a real browser."""
