@@ -20,6 +20,7 @@ __all__ = [
     "Given",
     "Quotes",
     "blocks",
+    "bytes_of_share",
     "ends_within",
     "first_lines",
     "line_of",
@@ -305,6 +306,13 @@ def _length(path: str) -> int:
         while some := file.read(1 << 20):
             end += len(some)
         return end
+
+
+def bytes_of_share(path: str, start: int, size: int) -> int:
+    """Return about how many bytes of a file each rank parses; 0 of one that is compressed."""
+    with open_text(path) as file:
+        plain = isinstance(file, io.BufferedReader)
+    return (os.path.getsize(path) - start) // size if plain else 0
 
 
 def _first_line(file: IO[bytes], low: int, start: int) -> tuple[int, bytes]:

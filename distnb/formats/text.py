@@ -300,9 +300,9 @@ def share(
     parser: str,
     args: Sequence[Any],
     within: bool = False,
-    check: Callable[[], None] = lambda: None,
+    note: Callable[[int], None] = lambda nbytes: None,
 ) -> list[np.ndarray]:
-    """Return what one of ``size`` ranks parses; ``check`` is called between blocks.
+    """Return what one of ``size`` ranks parses; ``note`` is called with the bytes of each block.
 
     ``within``: whether its share begins in quotes.
     """
@@ -312,7 +312,6 @@ def share(
 
     found, known = [], quotes and Quotes(*quotes)
     for at, text in blocks(path, start, rank, size, known or None, within):
-        check()
         try:
             found.append(parse(text))
         except _BAD:
@@ -320,6 +319,7 @@ def share(
             place = located(text, parse, shown)
             why = _reason(parse, text[place : shown.find(b"\n", place) + 1 or None])
             raise refused(path, at + place, text[place:], why, "numbers") from None
+        note(len(text))
     return [np.concatenate(several) for several in zip(*(found or [parse(b"")]), strict=True)]
 
 

@@ -67,10 +67,12 @@ class Clock:
         Rank -> (messages, bytes) that it was sent since then.
     bytes, in_place : int
         Bytes that went to others, and those of them that others of the node read where they are.
+    filed : tuple of int
+        Number of the last command that read or wrote a file, bytes that it did, and will do in all.
     """
 
     __slots__ = (
-        *("_sent", "_waits", "bytes", "current", "in_place", "messages", "now", "origin"),
+        *("_sent", "_waits", "bytes", "current", "filed", "in_place", "messages", "now", "origin"),
         *("sent", "spent", "touched", "waits"),
     )
 
@@ -81,6 +83,7 @@ class Clock:
         self.bytes = 0
         self.in_place = 0
         self.touched = 0
+        self.filed = (0, 0, 0)
         self.waits: dict[int, int] = {}
         self.sent: dict[int, tuple[int, int]] = {}
         #: The same before that.

@@ -38,6 +38,9 @@ class Sample(NamedTuple):
         Bytes of its process, and of memory that its node can still give; 0 if unknown.
     threads : int
         Threads of its process, sleeping ones too; 0 if unknown.
+    filed : tuple of int
+        Of the last command that read or wrote a file its number, the bytes that this engine did,
+        and those that it will do in all, 0 if nobody knows.
     """
 
     account: Account
@@ -50,6 +53,7 @@ class Sample(NamedTuple):
     resident: int
     free: int
     threads: int
+    filed: tuple[int, int, int] = (0, 0, 0)
 
 
 class Engine(NamedTuple):
@@ -132,6 +136,20 @@ class Live(NamedTuple):
         slowest = self.slowest
         those = self.engines if slowest is None else (slowest,)
         return next((e.running for e in those if e.running), "")
+
+    @property
+    def filed(self) -> tuple[int, int, int] | None:
+        """The command that some engine reads or writes a file for; its bytes, done and in all.
+
+        The last is 0 if nobody knows. None if no engine is at a file.
+        """
+        found = [e.sample.filed for e in self.engines if e.sample is not None]
+        number = max((n for n, _, _ in found), default=0)
+        those = [(done, total) for n, done, total in found if n == number]
+        if not self.running or all(done == total for done, total in those):
+            return None
+        dones, totals = zip(*those, strict=True)
+        return number, sum(dones), sum(totals) if all(totals) else 0
 
     def __repr__(self) -> str:
         alive = sum(e.alive for e in self.engines)

@@ -27,8 +27,11 @@ VIEWS = {
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch, session):
+def here(request, monkeypatch, session):
     """A folder to work in; nothing is left behind that nobody asked for."""
+    if session.transport.rank is not None and session.size > 1:
+        pytest.skip("each rank has a folder of its own")
+    tmp_path = request.getfixturevalue("tmp_path")
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     session.flush()
@@ -67,6 +70,27 @@ def test_npy_both_ways(here, shape):
                 same(np.load("a.npy"), view(x))
                 np.save("b.npy", view(x))  # of a transposed one the file is in Fortran order
                 same(dnb.load("b.npy", dist=dist), view(x))
+
+
+def test_engines_tell_how_many_bytes_they_read_and_wrote(here, session):
+    """What the line of a long wait shows."""
+
+    def told():
+        filed = [engine.sample.filed for engine in session.live(5).engines]
+        last = max(n for n, _, _ in filed)
+        return [sum(counts) for counts in zip(*[f[1:] for f in filed if f[0] == last], strict=True)]
+
+    x = dnb.array(numbers((9, 4)), dist="block")
+    dnb.save("a.npy", x)
+    assert told() == [288, 288]
+    dnb.load("a.npy", dist="cyclic").to_numpy()
+    assert told() == [288, 288]
+    with setting(cutoff=0):
+        dnb.savetxt("a.txt", x)
+        length = os.path.getsize("a.txt")
+        assert told() == [length, length]
+        dnb.loadtxt("a.txt").to_numpy()
+        assert told() == [length, length]
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

@@ -4,6 +4,7 @@ import contextlib
 import threading
 import time
 import xml.etree.ElementTree as ET
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -16,7 +17,10 @@ import distnb as dnb
 from distnb.client.reports.referrers import Referred, arrays_of, drop
 from distnb.client.session import progress
 from distnb.client.transport.monitor import MonitorClient
+from distnb.engines.files import writing
 from distnb.engines.server.monitor import MonitorServer
+from distnb.formats import boxes
+from distnb.formats.plain import PlainWriter
 from distnb.geometry.layout import make_layout
 from distnb.measure import events
 from distnb.measure.events import (
@@ -279,6 +283,23 @@ def test_a_long_wait_shows_how_far_engines_are(session, monkeypatch):
     assert any("x[...] = x[::-1]" in text for text in texts)
 
 
+def test_a_long_wait_for_a_file_shows_its_bytes(session, monkeypatch, tmp_path):
+    monkeypatch.setattr(progress, "_PAUSE", 0.005)
+    monkeypatch.setattr(dnb.config, "progress", 1e-9)
+    monkeypatch.setattr(writing, "pieces", partial(boxes.pieces, most=64))
+    surface = session.progress.surface = Surface()
+    number, first = dnb.ones(3000), PlainWriter.write
+
+    def write(writer, box, data):
+        before = len(surface.texts)
+        first(writer, box, data)
+        until(lambda: len(surface.texts) > before)
+
+    monkeypatch.setattr(PlainWriter, "write", write)
+    dnb.save(tmp_path / "x.npy", number[:60])
+    assert any("B of 480 B" in text and "B/s" in text for text in surface.texts)
+
+
 @pytest.mark.parametrize("after", [1000.0, 0.0])
 def test_a_short_wait_shows_nothing(session, monkeypatch, after):
     assert waited(session, monkeypatch, after, lambda surface: time.sleep(0.02)) == []
@@ -374,6 +395,24 @@ def about(rank, host="node"):
 
 
 LAYOUT = make_layout((1000, 10), 3, ("irregular", (0, 100, 900, 1000)))
+
+
+@pytest.mark.parametrize(
+    ("filed", "line"),
+    [
+        (((7, 40, 100), (7, 60, 100)), "[##########..........] 100 B of 200 B, 5 B/s, 4.0 s"),
+        # who is done waits for the others; who was at another file has no part of this one
+        (((7, 50, 50), (6, 99, 99), (7, 25, 50)), "[###############.....] 75 B of 100 B, 5 B/s"),
+        (((7, 40, 0), (7, 60, 0)), "100 B, 5 B/s, 4.0 s"),  # how many there are nobody knows
+        (((7, 50, 50), (7, 60, 60)), "16 of 20 commands, 4.0 s"),  # they are at something else
+        (((0, 0, 0), (0, 0, 0)), "16 of 20 commands, 4.0 s"),
+    ],
+)
+def test_the_line_tells_the_bytes_of_files(filed, line):
+    engines = [engine(r)._replace(sample=sample(r, filed=f)) for r, f in enumerate(filed)]
+    found = progress.line_of(Live("here", tuple(engines), 20, 0), 0, 4.0, 5.0)
+    assert found.startswith(f"distnb: {line}")
+    assert found.endswith("sort (cell 3 line 1: x.sort())")
 
 
 def array(i=0, **changes):

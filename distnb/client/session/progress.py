@@ -13,6 +13,7 @@ from typing import Any, Protocol, TextIO
 
 from distnb.client.session.observing import Observer
 from distnb.common.config import config
+from distnb.measure.quantities import size_text
 from distnb.measure.snapshot import Live
 
 __all__ = ["Progress", "line_of"]
@@ -21,6 +22,8 @@ __all__ = ["Progress", "line_of"]
 _PAUSE = 0.25
 #: Waits with less than so many seconds between them count as one.
 _GAP = 0.1
+#: Characters that show how much of a file is done.
+_BAR = 20
 #: Seconds that engines have to say what they do.
 _PATIENCE = 0.2
 
@@ -116,6 +119,8 @@ class Progress:
         self._since = self._ended = 0.0
         #: Commands that were done when the wait began.
         self._before = 0
+        #: The command that goes through a file, when that was seen first, and its bytes then.
+        self._file = (0, 0.0, 0)
 
     def begin(self) -> None:
         """Note that a wait begins; called where Ctrl-C is deferred."""
@@ -175,15 +180,28 @@ class Progress:
         elapsed = time.monotonic() - self._since
         if not (self._waiting and 0 < config.progress <= elapsed):
             return
-        text = line_of(self._observer.live(_PATIENCE), self._before, elapsed)
+        live = self._observer.live(_PATIENCE)
+        text = line_of(live, self._before, elapsed, self._rate(live))
         with self._lock:
             if self._waiting and self.surface is not None:
                 self._shown = True
                 self.surface.show(text)
 
+    def _rate(self, live: Live) -> float:
+        """Return the bytes per second of the file that engines are at, 0 if nobody knows yet."""
+        if live.filed is None:
+            return 0.0
+        now, (number, done, _) = time.monotonic(), live.filed
+        if number != self._file[0]:
+            self._file = (number, now, done)
+        _, began, before = self._file
+        return (done - before) / (now - began) if now > began else 0.0
 
-def line_of(live: Live, base: int, elapsed: float) -> str:
+
+def line_of(live: Live, base: int, elapsed: float, rate: float = 0.0) -> str:
     """Return the line for a wait that began when ``base`` commands were done.
+
+    While engines read or write a file, it tells of bytes: how many, of how many, and a second.
 
     >>> from distnb.measure.snapshot import Engine
     >>> engines = [Engine(r, True, 0.0, n, "sort (line 3)", None) for r, n in enumerate((2, 5))]
@@ -191,8 +209,18 @@ def line_of(live: Live, base: int, elapsed: float) -> str:
     'distnb: 5 of 10 commands, 4.2 s, engine 1 is behind, sort (line 3)'
     """
     words = [f"distnb: {live.recorded - live.left - base:,} of {live.recorded - base:,} commands"]
+    if live.filed is not None:
+        words = ["distnb: " + _of_file(*live.filed[1:])]
+        words += [f"{size_text(rate)}/s"] if rate else []
     words.append(f"{elapsed:.1f} s")
     words += [f"engine {e.rank} {e.state}" for e in live.engines if e.state != "alive"]
     if live.slowest is not None:
         words.append(f"engine {live.slowest.rank} is behind")
     return ", ".join([*words, *filter(None, [live.running])])
+
+
+def _of_file(done: int, total: int) -> str:
+    if not total:
+        return size_text(done)
+    bar = "#" * round(_BAR * min(1, done / total))
+    return f"[{bar:.<{_BAR}}] {size_text(done)} of {size_text(total)}"

@@ -68,11 +68,12 @@ class Append:
         if not packed:
             return
         check_same(self.path, ())
+        note = exchange.filing(sum(map(len, packed)))
         fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             for some in packed:
-                exchange.comm.check()
                 write_all(fd, some, at)
+                note(len(some))
                 at += len(some)
         finally:
             os.close(fd)

@@ -6,7 +6,7 @@ import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
-from distnb.formats.lines import Quotes, ends_within, turn_of
+from distnb.formats.lines import Quotes, bytes_of_share, ends_within, turn_of
 from distnb.formats.stored import check_same
 from distnb.formats.text import share
 from distnb.measure.events import COMPUTE, Clock
@@ -37,8 +37,8 @@ class Parse:
         check_same(self.path, self.stamp)
         within = self._within(exchange) if self.quotes else False
         part = (self.path, self.start, self.rank, self.size)
-        check, how = exchange.comm.check, (self.quotes, self.parser, self.args)
-        arrays = share(*part, *how, within, check)
+        note = exchange.filing(bytes_of_share(self.path, self.start, self.size))
+        arrays = share(*part, self.quotes, self.parser, self.args, within, note)
         self.out.kept = arrays
         if self.out.block is not None:
             self.out.block[...] = (len(arrays[0]), *[ord(a.dtype.char) for a in arrays])

@@ -40,12 +40,13 @@ class Read:
             return
         before = clock.switch(TRANSFER)
         box, out = in_file(self.view, part[0], len(self.stored.shape), part[1])
-        reader = self.open()
+        note, reader = exchange.filing(out.nbytes), self.open()
         try:
             for piece in pieces(box, out.itemsize, self.stored.chunks):
-                exchange.comm.check()
                 some = tuple([r[s] for r, s in zip(box, piece, strict=True)])
-                reader.read(some, sub(out, piece))
+                into = sub(out, piece)
+                reader.read(some, into)
+                note(into.nbytes)
         finally:
             reader.close()
             clock.switch(before)

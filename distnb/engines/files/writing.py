@@ -54,16 +54,16 @@ class Write:
     def _write(self, exchange: Exchange, box: Box, data: np.ndarray) -> tuple[int, int]:
         """Write piece by piece, and give up in between if the user does."""
         nbytes, check, place = 0, 0, moved(box, self.origin)
-        writer = writer_of(self.stored)
+        note, writer = exchange.filing(data.nbytes), writer_of(self.stored)
         try:
             for piece in pieces(place, data.itemsize, self.stored.chunks):
-                exchange.comm.check()
                 part = sub(data, piece)
                 some = np.ascontiguousarray(part).reshape(part.shape)  # NumPy adds an axis
                 writer.write(tuple([r[s] for r, s in zip(place, piece, strict=True)]), some)
                 nbytes += some.nbytes
                 if self.summed:
                     check = zlib.crc32(bytes_of(some), check)
+                note(some.nbytes)
         finally:
             writer.close()
         return nbytes, check

@@ -64,6 +64,7 @@ class Exchange:
     ) -> None:
         self._comm = comm
         self._clock = clock
+        self._number = number
         self._base = number * TAGS_PER_COMMAND % TAG_LIMIT
         self._owed = set(owed)
         self._expected = set(expected)
@@ -73,6 +74,20 @@ class Exchange:
     def comm(self) -> Comm:
         """The communicator, for libraries that send messages of their own."""
         return self._comm
+
+    def filing(self, total: int) -> Callable[[int], None]:
+        """Return what notes that so many more bytes of a file were read or written.
+
+        It raises if the user gives up. ``total``: how many they will be; 0 if nobody knows.
+        """
+        clock, number = self._clock, self._number
+        clock.filed = (number, 0, total)
+
+        def note(nbytes: int) -> None:
+            self._comm.check()
+            clock.filed = (number, clock.filed[1] + nbytes, total)
+
+        return note
 
     def send(self, peer: int, tag: int, data: np.ndarray, in_place: int = 0) -> None:
         """Post a send of contiguous, not empty data that will not change any more.
@@ -172,6 +187,9 @@ class Exchange:
             self._wait_for(peer, request.test)
             self._comm.pending.discard(request)
         self._posted.clear()
+        number, done, _ = self._clock.filed
+        if number == self._number:
+            self._clock.filed = (number, done, done)
 
     def _post(self, peer: int, request: Request) -> None:
         """Keep a request, and with it its buffer, as long as MPI may touch that."""

@@ -34,6 +34,7 @@ def sample(worker: Worker) -> Sample:
         resident,
         node_memory().available,
         threads,
+        worker.clock.filed,
     )
 
 
