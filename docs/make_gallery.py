@@ -22,7 +22,7 @@ sys.path.insert(0, str(NOTEBOOKS))
 
 from run import execute  # noqa: E402 - a script beside the notebooks
 
-NAMES = ("stocks", "images", "climate", "regression")
+NAMES = ("stocks", "images", "climate", "regression", "text")
 #: These have no picture on the page.
 OTHERS = ("heat", "packages", "tour", "seeing")
 _COLOURS = 96

@@ -76,6 +76,7 @@ GALLERY = {
     "images": "median       is off by 0.04",
     "climate": "the world warms by 0.13 degrees a decade",
     "regression": "R2 0.",
+    "text": "random, fractions",
 }
 
 
