@@ -59,7 +59,9 @@ ORDER: dict[str, str] = {
     "distnb.engines.sparse": "parts semirings needs products local rows routes",
     "distnb.engines.parts": "blocks tickets arguments tasks results",
     "distnb.engines.files": "owned reading writing appending parsing",
-    "distnb.engines.worker": "agreement steps postings plan_cache local survey executor worker",
+    "distnb.engines.worker": """
+        agreement same_program steps postings plan_cache local survey executor worker
+    """,
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry start",
     "distnb.client": """
         transport batching session handle reach record shape select math linalg stats signal files

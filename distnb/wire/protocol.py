@@ -30,6 +30,7 @@ __all__ = [
     "Reduce",
     "Typed",
     "bases_of",
+    "described",
     "title",
 ]
 
@@ -372,6 +373,17 @@ def bases_of(command: Command) -> set[int]:
 
 def _all(operands: Operands, numbers: Numbers) -> Operands:
     return tuple([x.renumbered(numbers) for x in operands])
+
+
+def described(command: Command) -> str:
+    """Return what a command does, and how large its first array is.
+
+    >>> described(Create(1, (9, 4), "<f8", None, ("empty",), 0))
+    'create (9, 4)'
+    """
+    shapes = [command.shape] if isinstance(command, Create) else []
+    shapes += [x.view.shape for x in command.reads if isinstance(x.view, View)]  # or a Param
+    return " ".join([title(command), *map(str, shapes[:1])])
 
 
 def title(command: Command) -> str:

@@ -63,19 +63,29 @@ class CallSites:
     def line(self, site: int) -> str:
         """Return a source line as a person reads it: the user's own, not that of a library."""
         _, _, name, number = self._sites[site]
-        if _SHELL in name:
-            return "what the cell shows"
-        text = linecache.getline(name, number).strip()
-        ipython = sys.modules.get("IPython")
-        shell = ipython.get_ipython() if ipython is not None else None
-        label = shell.compile.format_code_name(name) if shell is not None else None
-        where = label[1] if label else os.path.basename(name)
-        return f"{where} line {number}: {text}" if text else f"{where} line {number}"
+        return _read(name, number)
 
     def place(self, site: int) -> Place:
         """Return a line as warnings are given at it, which may be a library's, as NumPy's are."""
         name, number, _, _ = self._sites[site]
         return name, number, self._given.setdefault(name, {})
+
+
+def _read(name: str, number: int) -> str:
+    """Return a line of a file, or of a cell, and which it is."""
+    if _SHELL in name:
+        return "what the cell shows"
+    text = linecache.getline(name, number).strip()
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    label = shell.compile.format_code_name(name) if shell is not None else None
+    where = label[1] if label else os.path.basename(name)
+    return f"{where} line {number}: {text}" if text else f"{where} line {number}"
+
+
+def user_line() -> str:
+    """Return the user's line that is running, as a person reads it."""
+    return _read(*_position(_told(user_frame())))
 
 
 def user_place() -> Place:

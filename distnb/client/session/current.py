@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
+from distnb.client.batching.call_sites import user_line
 from distnb.client.session.session import Session
 from distnb.client.transport.inprocess import InProcess
 from distnb.client.transport.spmd import Spmd
@@ -304,7 +305,9 @@ def spmd(comm: object = None) -> Session:
     ...     float(dnb.arange(10.0).sum())
     45.0
     """
-    return _become_current(Session(Spmd(comm)))
+    transport = Spmd(comm)
+    transport.together.line = user_line
+    return _become_current(Session(transport))
 
 
 def inprocess(n: int = 1) -> Session:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -130,6 +131,8 @@ class MPIComm:
         #: Grid -> what :mod:`distnb.engines.linalg.blacs` has made of it.
         self.contexts: dict[Any, Any] = {}
         self._status = MPI.Status()
+        #: Looks whether it is in vain that this rank waits.
+        self.watch: Callable[[], None] | None = None if like is None else like.watch
         self._farewell: list[Request] = []
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
@@ -151,6 +154,8 @@ class MPIComm:
     def check(self) -> None:
         if self.ready() and self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT):
             raise KeyboardInterrupt
+        if self.watch is not None:
+            self.watch()
 
     def fresh(self) -> MPIComm:
         raw, request = self.raw.Idup()

@@ -5,6 +5,7 @@ The client names these functions by string; what it sends are batches (:mod:`dis
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import socket
@@ -30,6 +31,7 @@ from distnb.engines.runtime.comm import (
 from distnb.engines.runtime.node import join
 from distnb.engines.runtime.threads import limit
 from distnb.engines.server.self_report import sample
+from distnb.engines.worker.same_program import SameProgram
 from distnb.engines.worker.worker import Worker
 from distnb.measure.events import clock_name
 from distnb.measure.snapshot import Sample
@@ -199,13 +201,16 @@ def spmd(pool_bytes: int, shared: int, of: Any = None) -> tuple[Worker, dict[str
     of = MPI.COMM_WORLD if of is None else of
     comm, side = of.Dup(), of.Dup()
     made, info = _joined(comm, {}, pool_bytes, shared)
-    made.together = True
+    made.together = together = SameProgram(of.Dup())
+    cast(MPIComm, made.comm).watch = together.look
+    atexit.register(together.end)
     sides = {0: side}
 
     def share(reply: Any) -> list[Any]:
         if made.epoch not in sides:
             sides[made.epoch] = cast(MPIComm, made.comm).raw.Dup()
         side = sides[made.epoch]
+        together.enter(made.epoch)
         try:
             return interruptible(
                 lambda: _allgather(side, reply, lambda test: wait_until(test, made.comm.check))

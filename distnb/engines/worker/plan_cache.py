@@ -9,6 +9,8 @@ databases do with prepared statements, and runs the groups.
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import cached_property
+from zlib import crc32
 
 from distnb.engines.fusion.amounts import elements_of
 from distnb.engines.fusion.elementwise import Task
@@ -24,7 +26,7 @@ from distnb.engines.worker.steps import Step, quick_step, step_of
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import commands_of
 from distnb.wire.progress import marks
-from distnb.wire.protocol import Command, Create, Free
+from distnb.wire.protocol import Command, Create, Free, bases_of, described
 
 __all__ = ["NormalisedBatch", "PlanCache", "PreparedBatch"]
 
@@ -48,6 +50,8 @@ class NormalisedBatch:
         Position in ``commands`` -> number of the command.
     writes : bool
         Whether anything is written.
+    digest : int
+        Of the commands but deletions; the same on all ranks that record the same.
     """
 
     def __init__(self, normalised: bytes) -> None:
@@ -57,6 +61,17 @@ class NormalisedBatch:
         self.index = {position: k for k, position in enumerate(numbered)}
         self.writes = any(c.writes for c in self.numbered)
         self._prepared: dict[tuple[Ints, bool], PreparedBatch] = {}
+
+    @cached_property
+    def digest(self) -> int:
+        """A number that tells commands from others, wherever deletions are."""
+        bases = sorted({n for c in self.numbered for n in bases_of(c)})
+        numbers = {n: k for k, n in enumerate(bases)}
+        return crc32(repr([c.renumbered(numbers) for c in self.numbered]).encode()) or 1
+
+    def described(self) -> tuple[str, ...]:
+        """Return what a person is told of each command but deletions."""
+        return tuple([described(c) for c in self.numbered])
 
     def prepared(self, scope: BatchScope, fuse: bool, agreed: bool) -> PreparedBatch:
         """Return how it runs where bases are what they are now; see :func:`schedule`."""

@@ -33,6 +33,7 @@ from distnb.engines.worker.executor import DEPENDENT, Executor
 from distnb.engines.worker.local import LocalArray
 from distnb.engines.worker.plan_cache import PlanCache, PreparedBatch
 from distnb.engines.worker.postings import Item
+from distnb.engines.worker.same_program import DIGITS, SameProgram, differ, digits
 from distnb.engines.worker.steps import Step
 from distnb.engines.worker.survey import survey
 from distnb.geometry.layout import Ints
@@ -102,9 +103,9 @@ class Worker:
         self.bound: dict[str, LocalArray] = {}
         #: Floating point warnings that were not taken, with the step of the group.
         self.warned: list[tuple[int, str]] = []
-        #: Whether all is lost that an interrupted batch writes, also what was done before: where
-        #: each rank has a client of its own (SPMD), all must come to the same conclusion.
-        self.together = False
+        #: Where each rank has a client of its own (SPMD). Then all is lost that an interrupted
+        #: batch writes, also what was done before: all must come to the same conclusion.
+        self.together: SameProgram | None = None
         self._gave_up = False
         #: The last batch that the client wants given up, with all before it.
         self.stopped = 0
@@ -133,6 +134,9 @@ class Worker:
                 run.begun, run.note = begun, batch.number << BATCH
                 begun[self.comm.rank] = run.note
             self._last = run if self.together else None
+            if self.together and run.commands:
+                same = run.normalised
+                self.together.enter(batch.epoch, same.digest, same.described)
             try:
                 # deletions need nobody, and under SPMD they may come on one rank only
                 if run.commands and (batch.epoch != self._entered or batch.number <= self.stopped):
@@ -200,6 +204,8 @@ class Worker:
         self.store.clear()
         if self.executor.compiler is not None:
             self.executor.compiler.close()
+        if self.together is not None:
+            self.together.end()
         self.comm.free()
         if self.users is not self.comm:
             self.users.free()
@@ -414,12 +420,17 @@ class _Run:
         """
         failed: Iterable[int] = self.failed
         if self.worker.comm.size > 1:
-            bits = np.zeros(len(self.commands) + 1, np.uint8)
+            n, together = len(self.commands), self.worker.together
+            bits = np.zeros(n + 1 + (DIGITS if together else 0), np.uint8)
             bits[list(self.failed)] = 1
-            bits[-1] = bool(self.warnings)
-            union(self.worker.comm, self.clock, self.first + len(self.commands), bits)
-            failed = np.flatnonzero(bits[:-1]).tolist() if bits.any() else ()
-            self.warned = bool(bits[-1])
+            bits[n] = bool(self.warnings)
+            if together:
+                bits[n + 1 :] = digits(self.normalised.digest)
+            union(self.worker.comm, self.clock, self.first + n, bits)
+            if together and differ(bits[n + 1 :].copy()):
+                together.disagree()
+            failed = np.flatnonzero(bits[:n]).tolist() if bits[:n].any() else ()
+            self.warned = bool(bits[n])
         self.worker.store.memory.settle()
         self.agreed = bool(failed)
         if failed:

@@ -1,0 +1,156 @@
+"""SPMD: ranks that do not run the same program are told of, and wait for nobody for ever.
+
+Ranks count their steps: batches, and what they share. A rank that waits for long in one tells its
+neighbours in a ring where it is. Two that are at other things in the same step raise, and so does
+one whose neighbour's program has ended: if not all ranks are at the same, some neighbours differ.
+What nobody waits for is found by a digest of each batch, of which ranks tell each other when they
+agree on what failed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import zip_longest
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from distnb.common.errors import EngineError, explain
+
+__all__ = ["DIGITS", "SameProgram", "differ", "digits"]
+
+#: Stands for a batch where ranks share something else.
+_SHARED = 0
+#: Seconds of a wait after which a rank tells where it is.
+_PATIENCE = 1.0
+#: Bytes that :func:`digits` returns.
+DIGITS = 8
+_TAG = 0
+_DO = "let no branch, loop or size depend on the rank: what a rank holds of A is A.local"
+
+
+class _Place(NamedTuple):
+    """Where a rank is: its epoch, the number of the step in that, what it does, and the line.
+
+    ``commands`` says of each command what a person is told.
+    """
+
+    epoch: int
+    step: int
+    digest: int
+    line: str
+    commands: tuple[str, ...]
+
+
+class SameProgram:
+    """What a rank knows of where the others are in the program that all run.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        For this alone.
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self._comm = comm
+        rank, size = comm.Get_rank(), comm.Get_size()
+        self._rank = rank
+        self._neighbours = sorted({(rank - 1) % size, (rank + 1) % size} - {rank})
+        #: Gives the user's line that runs.
+        self.line: Callable[[], str] = lambda: "a line"
+        self._epoch = self._step = self._digest = 0
+        self._commands: Callable[[], tuple[str, ...]] = tuple
+        self._since = 0.0
+        self._has_told = self._has_ended = False
+        #: Neighbour -> where it said that it waits; None if its program has ended.
+        self._heard: dict[int, _Place | None] = {}
+        self._sends: list[Any] = []
+
+    def enter(
+        self, epoch: int, digest: int = _SHARED, commands: Callable[[], tuple[str, ...]] = tuple
+    ) -> None:
+        """Note that a step begins; ``commands`` tells what is in it."""
+        self._step = self._step + 1 if epoch == self._epoch else 0
+        self._epoch, self._digest, self._commands = epoch, digest, commands
+        self._since, self._has_told = 0.0, False
+
+    def look(self) -> None:
+        """Raise EngineError if this rank waits in vain; called again and again while it waits."""
+        now = time.monotonic()
+        self._since = self._since or now
+        if now - self._since >= _PATIENCE:
+            self._exchange()
+
+    def disagree(self) -> NoReturn:
+        """Raise EngineError: ranks know that a batch was not the same everywhere."""
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:  # a neighbour may tell where
+            self._exchange()
+            time.sleep(0.001)
+        got = f"on rank {self._rank} ({self.line()}) other commands than on a rank elsewhere"
+        raise self._error(got)
+
+    def _exchange(self) -> None:
+        """Tell neighbours where this rank is, once, and look where they are."""
+        if not self._has_told:
+            self._tell(self._place())
+            self._has_told = True
+        for peer, place in self._heard.items():
+            self._compare(peer, place)
+        while (source := self._next()) is not None:
+            self._heard[source] = self._comm.recv(source=source, tag=_TAG)
+            self._compare(source, self._heard[source])
+
+    def end(self) -> None:
+        """Tell, once, that the program of this rank has ended."""
+        if not self._has_ended:
+            self._has_ended = True
+            self._tell(None)
+
+    def _place(self) -> _Place:
+        return _Place(self._epoch, self._step, self._digest, self.line(), self._commands())
+
+    def _tell(self, place: _Place | None) -> None:
+        self._sends += [self._comm.isend(place, dest=peer, tag=_TAG) for peer in self._neighbours]
+
+    def _next(self) -> int | None:
+        found = (r for r in self._neighbours if self._comm.Iprobe(source=r, tag=_TAG))
+        return next(found, None)
+
+    def _compare(self, peer: int, place: _Place | None) -> None:
+        if place is None:
+            got = f"the end of the program on rank {peer}"
+            raise self._error(f"{got}, while rank {self._rank} waits at {self.line()}")
+        here = (self._epoch, self._step)
+        if (place.epoch, place.step) == here and place.digest != self._digest:
+            raise self._differs(peer, place)
+
+    def _differs(self, peer: int, place: _Place) -> EngineError:
+        here = self._place()
+        pairs = zip_longest(here.commands, place.commands, fillvalue="nothing more")
+        mine, theirs = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
+        both = [(self._rank, mine, here.line), (peer, theirs, place.line)]
+        return self._error(", ".join(_said(*each) for each in sorted(both)))
+
+    def _error(self, got: str) -> EngineError:
+        return EngineError(explain("SPMD", got, "the same commands on all ranks", _DO))
+
+
+def _said(rank: int, command: str, line: str) -> str:
+    return f"{command or 'something else'} on rank {rank} ({line})"
+
+
+def digits(digest: int) -> np.ndarray:
+    """Return a digest as bytes whose union with those of other digests tells that they differ."""
+    return np.array([digest, ~digest & 0xFFFFFFFF], np.uint32).view(np.uint8)
+
+
+def differ(union: np.ndarray) -> bool:
+    """Tell whether bytes are the union of those of several digests.
+
+    >>> differ(digits(5) | digits(5)), differ(digits(5) | digits(7))
+    (False, True)
+    """
+    digest, complement = union.view(np.uint32).tolist()
+    return bool(digest & complement)

@@ -1,0 +1,117 @@
+"""SPMD: programs that are not the same on all ranks end, and say where; no rank waits for ever."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
+
+ROOT = Path(__file__).resolve().parents[2]
+BEGIN = """
+import sys
+import distnb as dnb
+session = dnb.spmd()
+rank = session.transport.rank
+a = dnb.ones(1000, dist="block")
+"""
+LATE = pytest.mark.tier("test-all")
+#: What ranks do -> what is said of it, by some rank at least.
+PROGRAMS = {
+    "a branch": (
+        "if rank == 0:\n    a += 1\nprint(a.sum().item())",
+        r"got add \(1000,\) on rank 0 \(program.py line 9: print.*, create \(\) on rank [12]",
+    ),
+    "a size": (
+        "print(a[rank:].sum().item())",
+        r"sum \(1000,\) on rank 0 \(program.py line 7: .*, sum \((999|998),\) on rank [12]",
+    ),
+    "an end": (
+        "if rank == 1:\n    sys.exit()\nprint(a.sum().item())",
+        r"the end of the program on rank 1, while rank [02] waits at program.py line 9: print",
+    ),
+    "one operation for another": (
+        "b = a + 1 if rank == 2 else a * 3\nprint(b.sum().item())",
+        r"multiply \(1000,\) on rank [01] .*, add \(1000,\) on rank 2",
+    ),
+    "a read more": (
+        "if rank == 0:\n    print((a * 2).sum().item())\nprint(a.sum().item())",
+        r"on rank 0 \(program.py line 8: print.*on rank [12] \(program.py line 9: print",
+    ),
+    "an array of another size": ("print(dnb.ones(10 + rank).sum().item())", r"create \(10,\) on"),
+    "a move": (
+        "b = a.redistribute('cyclic') if rank == 0 else a * 3\nprint(b.sum().item())",
+        r"got copy \(1000,\) on rank 0 .*, multiply \(1000,\) on rank [12]",
+    ),
+    "an error": (
+        "if rank == 1:\n    raise ValueError('this rank alone')\nprint(a.sum().item())",
+        r"the end of the program on rank 1, while rank [02] waits",
+    ),
+    "an error that is caught": (
+        "try:\n    print((a[rank:] * a[:1000 - rank])[:7 - rank].to_numpy())\n"
+        "except dnb.EngineError:\n    print(a.sum().item())",
+        r"EngineError: SPMD: got .*on rank 0",
+    ),
+}
+
+
+def run(program, folder, ranks=3):
+    """Run a program on some ranks; return the exit code (None if it hung) and what it wrote."""
+    path = folder / "program.py"
+    path.write_text(BEGIN + program)
+    launcher = find_mpiexec()
+    settings = {"DISTNB_ALLOW_ROOT": "1", "DISTNB_CUTOFF": "0", "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [launcher, "-n", str(ranks), sys.executable, str(path)],
+        env=engine_environment(os.environ | settings, mpi_family(launcher), ranks),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            return process.communicate(timeout=120)[0], process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.communicate()[0], None
+
+
+@pytest.mark.ways("openmpi")
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=LATE if k > 2 else ()) for k, n in enumerate(PROGRAMS)]
+)
+def test_ranks_that_differ_are_told_of(name, tmp_path):
+    program, said = PROGRAMS[name]
+    text, code = run(program, tmp_path)
+    assert code, text  # neither a hang nor a good end
+    assert re.search(said, text), text
+    assert "expected the same commands on all ranks; let no branch" in text
+
+
+@pytest.mark.ways("openmpi")
+def test_who_waits_long_for_the_same_is_left_alone(tmp_path):
+    """One rank computes for long, in a batch and on its own, and others wait for it."""
+    program = """
+import gc, time
+def slow(x):
+    from mpi4py import MPI
+    time.sleep(2.5 if MPI.COMM_WORLD.rank == 1 else 0)
+    return x
+b = dnb.map_blocks(slow, a, dtype=float)
+if rank == 1:
+    time.sleep(2.5)
+for k in range(20):
+    c, d = a + k, a * k
+    if rank == k % 3:  # deletions come at other places
+        del c, d
+        gc.collect()
+print(f"all {(a + b).sum().item()}")
+session.close()
+"""
+    text, code = run(program, tmp_path)
+    assert not code, text
+    assert text.count("all 2000.0") == 3
