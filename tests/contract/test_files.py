@@ -27,11 +27,8 @@ VIEWS = {
 
 
 @pytest.fixture
-def here(request, monkeypatch, session):
+def here(tmp_path, monkeypatch, session):
     """A folder to work in; nothing is left behind that nobody asked for."""
-    if session.transport.rank is not None and session.size > 1:
-        pytest.skip("each rank has a folder of its own")
-    tmp_path = request.getfixturevalue("tmp_path")
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     session.flush()

@@ -106,9 +106,11 @@ def test_copies_and_pickles_of_scalars_are_scalars(given):
     assert (float(one), float(s)) == (11.0, 10.0)
 
 
-def test_scalars_look_as_numpys(given):
+def test_scalars_look_as_numpys(given, session):
     names = given[1]
     shown = [names["s"], names["x"][1], (names["x"] > 1).any(), names["z"].sum()]
+    if session.transport.rank is not None:
+        pytest.skip("ranks do not show elements unless all of them are asked to")
     with setting(show_wait=60):
         assert repr(shown) == "[np.float64(10.0), np.float64(2.0), np.True_, np.complex128(10j)]"
         assert repr(dnb.array(2.5)).startswith("2.5\n")

@@ -20,6 +20,7 @@ def both(a, fmt="csr"):
     return a, getattr(sparse, f"{fmt}_array")(a)
 
 
+@pytest.mark.ways("one", "unfused", every=True)  # on fewer engines parts are longer
 def test_elements_of_very_wide_arrays_are_put_where_they_belong(session):
     A = sparse.csr_array((20, 2**60))
     A[[0, 16, 0], [5, 5, 5]] = [1.0, 2.0, 3.0]
@@ -27,6 +28,13 @@ def test_elements_of_very_wide_arrays_are_put_where_they_belong(session):
     assert (A[0, 5], A[16, 5]) == (3.0, 2.0)
     A[[], []] = []
     assert A.nnz == 2
+    # of a product that a mask lets through
+    left = sparse.csr_array(sp.eye_array(20, format="csr"))
+    right = sp.coo_array(([1.0, 2.0, 3.0], ([1, 18, 19], [4, 7, 2**60 - 1])), shape=A.shape)
+    mask = sp.coo_array(([1.0, 1.0], ([1, 19], [4, 2**60 - 1])), shape=A.shape).tocsr()
+    got = sparse.matmul(left, sparse.csr_array(right.tocsr()), mask=sparse.csr_array(mask)).tocoo()
+    assert list(map(list, got.to_scipy().coords)) == [[1, 19], [4, 2**60 - 1]]
+    assert got.data.tolist() == [1, 3]
 
 
 def test_scipys_matrices_have_the_product_for_a_star(session):

@@ -12,6 +12,8 @@ scipy = pytest.importorskip("scipy")
 
 
 def test_a_card_has_elements_facts_and_engines(session):
+    if session.transport.rank is not None:
+        pytest.skip("ranks do not show elements unless all of them are asked to")
     x = np.arange(60.0).reshape(12, 5) % 7
     a = dnb.sparse.csr_array(x)
     for each in (a, a.T, a.tocoo(), a.tocsc()):
@@ -26,6 +28,8 @@ def test_a_card_has_elements_facts_and_engines(session):
 
 
 def test_cards_of_what_has_no_elements(session):
+    if session.transport.rank is not None:
+        pytest.skip("ranks do not show elements unless all of them are asked to")
     empty = dnb.sparse.csr_array((5, 5))
     assert "0 stored elements (0 %)" in empty._repr_html_()
     a = dnb.sparse.eye_array(3)

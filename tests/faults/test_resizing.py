@@ -66,7 +66,7 @@ def test_all_arrays_are_as_before(doomed, capsys, sizes):
         for k, size in enumerate(sizes):
             doomed.resize(size)
             assert doomed.size == len(doomed.transport.about) == size
-            if k == 0:
+            if k == 0 and len(sizes) > 1:  # else test_recovery has it
                 kill(doomed)
             check(found, size)
             for x in (matrix, across, triplets, copied):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from distnb.engines.collectives.single_engine import SingleEngine
-from distnb.engines.sparse.parts import Making, block_of, block_part, csr, part_of
-from distnb.engines.sparse.semirings import among, from_keys, keys_of
+from distnb.engines.sparse.parts import Making, block_of, block_part, csr, part_of, stacked
+from distnb.engines.sparse.semirings import among, from_keys, keys_of, strips
 from distnb.geometry.boxes import box_of
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops.semirings import Semiring
@@ -79,6 +79,11 @@ def _accumulated(
     ``others``: the mask names where it does not.
     """
     into, found = parts[:2]
+    if len(cut := strips(*into.shape)) > 1:
+        how = (accum, others, replace)
+        return stacked(
+            [_accumulated(0, [p[rows] for p in parts], dense, *how) for rows in cut], into
+        )
     old, new = keys_of(into), keys_of(found)
     inside = np.ones(len(old), bool)
     if parts[2:]:

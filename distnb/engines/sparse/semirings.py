@@ -15,10 +15,10 @@ import numpy as np
 from distnb.engines.fusion.compiled_rows import source_of
 from distnb.engines.fusion.fp_flags import raised_flags
 from distnb.engines.runtime.exchange import wait_until
-from distnb.engines.sparse.parts import csr, multiply, multiply_turned
+from distnb.engines.sparse.parts import csr, multiply, multiply_turned, stacked
 from distnb.ops.semirings import MONOIDS, MULTIPLIES, Semiring
 
-__all__ = ["Ring", "among", "from_keys", "keys_of"]
+__all__ = ["Ring", "among", "from_keys", "keys_of", "strips"]
 
 #: A part's elements, indices and pointers.
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -99,6 +99,8 @@ _COLUMNS_PRESENT = """def kernel(data, indices, indptr, x, there, start, out):
                 j = np.uint64(indices[p])
                 out[j] = add(out[j], mul(data[p], y))
 """
+#: Columns of which a row's sums may always be an array.
+_WIDE = 1 << 20
 #: Gustavson's product row by row, of what a mask allows: its places, or all others. ``counts`` gets
 #: the lengths of the rows; their elements are stored in a second call, as there is room for them.
 _MATRIX = """def kernel(
@@ -133,6 +135,18 @@ _MATRIX = """def kernel(
             for p in range(first, done):
                 out[p] = sums[indices[p]]
 """
+
+
+def strips(rows: int, minor: int) -> list[slice]:
+    """Cut rows into as few strips as have keys of 64 bits for all of their elements.
+
+    >>> strips(20, 1 << 60), strips(20, 9)
+    ([slice(0, 7, None), slice(7, 14, None), slice(14, 21, None)], [slice(0, 20, None)])
+    """
+    most = max(1, (2**63 - 1) // max(1, minor))
+    if rows <= most:
+        return [slice(0, rows)]
+    return [slice(low, low + most) for low in range(0, rows, most)]
 
 
 def keys_of(part: Any) -> np.ndarray:
@@ -249,6 +263,8 @@ class Ring:
         if mask is None:
             mask, others = csr(*_nothing(left), (left.shape[0], right.shape[1])), True
         amount = int(np.diff(right.indptr)[left.indices].sum())
+        if right.shape[1] > max(_WIDE, 64 * amount):
+            return self._by_chunks(left, right, mask, others)
         parts = [x for p in (left, right) for x in (p.data, p.indices, p.indptr)]
         given = [*parts, mask.indices, mask.indptr]
         kind = np.result_type(*[x for i, x in enumerate(given) if i not in (0, 3)])
@@ -273,8 +289,11 @@ class Ring:
     def _by_chunks(self, left: Any, right: Any, mask: Any, others: bool) -> Any:
         """Make all products of some rows, sort them by place, and add up equal places."""
         shape, minor = (left.shape[0], right.shape[1]), np.int64(right.shape[1])
+        if len(cut := strips(*shape)) > 1:
+            found = [self._by_chunks(left[rows], right, mask[rows], others) for rows in cut]
+            return stacked(found, found[0])
         lengths = np.diff(right.indptr).astype(np.int64)[left.indices]
-        allowed, rows_of = keys_of(mask), keys_of(left) // max(left.shape[1], 1)
+        allowed, rows_of = keys_of(mask), np.repeat(np.arange(shape[0]), np.diff(left.indptr))
         keys, data = [np.empty(0, np.int64)], [np.empty(0, self.dtype)]
         for a, b in pairwise(_cuts(np.concatenate([[0], np.cumsum(lengths)])[left.indptr])):
             some = slice(left.indptr[a], left.indptr[b])
