@@ -90,15 +90,15 @@ def test_hdf5_behind_what_is_anothers(here, session):
         same(dnb.open("x.mat", name).read(dist="block"), x)
 
 
-class OldError(ValueError):
-    """What Zarr 3.0 raises: its text is made of arguments. Ranks tell each other of it."""
-
-    def __str__(self):
-        return "An array exists in store {!r} at path {!r}.".format(*self.args)
-
-
 def test_what_zarr_3_0_raises_where_an_array_is(here, session, monkeypatch):
     zarr = pytest.importorskip("zarr")
+    if session.transport.rank is not None:
+        pytest.skip("ranks share errors, and there is nothing to load this one from")
+
+    class OldError(ValueError):
+        def __init__(self, *args):
+            super().__init__("An array exists in store {!r} at path {!r}.".format(*args))
+
     monkeypatch.setattr(zarr.errors, "ContainsArrayError", OldError)
     dnb.save("x.zarr", dnb.arange(9))
     with pytest.raises(OldError, match=r"x.zarr: got an array, expected nothing of this name"):
