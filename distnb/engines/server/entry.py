@@ -201,7 +201,7 @@ def spmd(pool_bytes: int, shared: int, of: Any = None) -> tuple[Worker, dict[str
     of = MPI.COMM_WORLD if of is None else of
     comm, side = of.Dup(), of.Dup()
     made, info = _joined(comm, {}, pool_bytes, shared)
-    made.together = together = SameProgram(of.Dup())
+    made.together = together = SameProgram(side)
     cast(MPIComm, made.comm).watch = together.look
     atexit.register(together.end)
     sides = {0: side}

@@ -290,8 +290,8 @@ class Ring:
         """Make all products of some rows, sort them by place, and add up equal places."""
         shape, minor = (left.shape[0], right.shape[1]), np.int64(right.shape[1])
         if len(cut := strips(*shape)) > 1:
-            found = [self._by_chunks(left[rows], right, mask[rows], others) for rows in cut]
-            return stacked(found, found[0])
+            each = [self._by_chunks(left[rows], right, mask[rows], others) for rows in cut]
+            return stacked(each, each[0])
         lengths = np.diff(right.indptr).astype(np.int64)[left.indices]
         allowed, rows_of = keys_of(mask), np.repeat(np.arange(shape[0]), np.diff(left.indptr))
         keys, data = [np.empty(0, np.int64)], [np.empty(0, self.dtype)]

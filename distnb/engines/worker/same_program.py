@@ -9,6 +9,7 @@ agree on what failed.
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections.abc import Callable
 from itertools import zip_longest
@@ -26,6 +27,11 @@ _SHARED = 0
 _PATIENCE = 1.0
 #: Bytes that :func:`digits` returns.
 DIGITS = 8
+#: Steps after which a rank hears what was said.
+_HEARING = 256
+#: Commands that are told of, and characters of each, and of a line. MPI sends what is so short at
+#: once, whether or not it is ever received: nothing of it is under way when the program ends.
+_COMMANDS, _COMMAND, _LINE = 40, 30, 200
 _TAG = 0
 _DO = "let no branch, loop or size depend on the rank: what a rank holds of A is A.local"
 
@@ -49,7 +55,7 @@ class SameProgram:
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-        For this alone.
+        On which nobody else sends messages to one rank.
     """
 
     def __init__(self, comm: Any) -> None:
@@ -74,6 +80,8 @@ class SameProgram:
         self._step = self._step + 1 if epoch == self._epoch else 0
         self._epoch, self._digest, self._commands = epoch, digest, commands
         self._since, self._has_told = 0.0, False
+        if not self._step % _HEARING:  # who never waits has not asked for what others say
+            self._hear()
 
     def look(self) -> None:
         """Raise EngineError if this rank waits in vain; called again and again while it waits."""
@@ -98,21 +106,33 @@ class SameProgram:
             self._has_told = True
         for peer, place in self._heard.items():
             self._compare(peer, place)
-        while (source := self._next()) is not None:
-            self._heard[source] = self._comm.recv(source=source, tag=_TAG)
-            self._compare(source, self._heard[source])
+        for peer, place in self._hear():
+            self._compare(peer, place)
 
     def end(self) -> None:
         """Tell, once, that the program of this rank has ended."""
-        if not self._has_ended:
+        from mpi4py import MPI
+
+        atexit.unregister(self.end)
+        if not (self._has_ended or MPI.Is_finalized()):
             self._has_ended = True
             self._tell(None)
 
     def _place(self) -> _Place:
-        return _Place(self._epoch, self._step, self._digest, self.line(), self._commands())
+        line, commands = self.line()[:_LINE], [c[:_COMMAND] for c in self._commands()[:_COMMANDS]]
+        return _Place(self._epoch, self._step, self._digest, line, tuple(commands))
 
     def _tell(self, place: _Place | None) -> None:
+        self._sends = [request for request in self._sends if not request.Test()]
         self._sends += [self._comm.isend(place, dest=peer, tag=_TAG) for peer in self._neighbours]
+
+    def _hear(self) -> list[tuple[int, _Place | None]]:
+        """Return what neighbours have said since."""
+        found = []
+        while (peer := self._next()) is not None:
+            self._heard[peer] = self._comm.recv(source=peer, tag=_TAG)
+            found.append((peer, self._heard[peer]))
+        return found
 
     def _next(self) -> int | None:
         found = (r for r in self._neighbours if self._comm.Iprobe(source=r, tag=_TAG))
