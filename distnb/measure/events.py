@@ -68,7 +68,8 @@ class Clock:
     bytes, in_place : int
         Bytes that went to others, and those of them that others of the node read where they are.
     filed : tuple of int
-        Number of the last command that read or wrote a file, bytes that it did, and will do in all.
+        Number of the last command that read or wrote a file, bytes that it did, and those that it
+        will do in all, 0 if nobody knows.
     """
 
     __slots__ = (

@@ -624,15 +624,19 @@ def check_notes(session, error, ranks):
 # -- SPMD --------------------------------------------------------------------------------------
 
 
-def spmd_command(part, folder):
-    """Return the command and the environment of ``mpiexec -n 3`` for a part of ``spmd.py``."""
+def under_mpiexec(*program):
+    """Return the command and the environment of ``mpiexec -n 3`` for a program of Python's."""
     mpiexec = find_mpiexec()
     family = mpi_family(mpiexec)
     outer = {**os.environ, "DISTNB_ALLOW_ROOT": "1"}
     environment = engine_environment(outer, family, 3)
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment["PYTHONPATH"]])
-    program = [sys.executable, "-m", "tests.failures.spmd", part, str(folder)]
-    return [mpiexec, "-n", "3", *program], environment
+    return [mpiexec, "-n", "3", sys.executable, *program], environment
+
+
+def spmd_command(part, folder):
+    """Return the same for a part of ``spmd.py``."""
+    return under_mpiexec("-m", "tests.failures.spmd", part, str(folder))
 
 
 def spmd(part, folder):

@@ -2,15 +2,13 @@
 
 import os
 import re
+import signal
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
+from tests.failures.support import under_mpiexec
 
-ROOT = Path(__file__).resolve().parents[2]
 BEGIN = """
 import sys
 import distnb as dnb
@@ -58,26 +56,26 @@ PROGRAMS = {
 }
 
 
-def run(program, folder, ranks=3):
-    """Run a program on some ranks; return the exit code (None if it hung) and what it wrote."""
+def run(program, folder):
+    """Run a program on three ranks; return what it wrote, and the exit code (None if it hung)."""
     path = folder / "program.py"
     path.write_text(BEGIN + program)
-    launcher = find_mpiexec()
-    settings = {"DISTNB_ALLOW_ROOT": "1", "DISTNB_CUTOFF": "0", "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        [launcher, "-n", str(ranks), sys.executable, str(path)],
-        env=engine_environment(os.environ | settings, mpi_family(launcher), ranks),
+    command, environment = under_mpiexec(str(path))
+    process = subprocess.Popen(
+        command,
+        env=environment | {"DISTNB_CUTOFF": "0"},
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    ) as process:
-        try:
-            return process.communicate(timeout=120)[0], process.returncode
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.communicate()[0], None
+        start_new_session=True,
+    )
+    try:
+        return process.communicate(timeout=120)[0], process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()[0], None
 
 
 @pytest.mark.ways("openmpi")

@@ -1,11 +1,16 @@
 """What tells whether ranks of SPMD run the same program; tests/mpi has programs that do not."""
 
+import pickle
 from functools import reduce
 from operator import or_
+from types import SimpleNamespace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import distnb as dnb
+from distnb.engines.worker import same_program
 from distnb.engines.worker.plan_cache import NormalisedBatch
 from distnb.engines.worker.same_program import differ, digits
 from distnb.geometry.layout import make_layout
@@ -56,3 +61,86 @@ def test_what_two_commands_do_to_the_same_array_is_not_what_they_do_to_two():
 
     assert reduced(1, 1) != reduced(1, 2)
     assert reduced(1, 1)[1] == reduced(1, 2)[1]  # which is not what a person can tell
+
+
+class Comm:
+    """What a rank of two says to the other; messages arrive at once."""
+
+    def __init__(self, rank, boxes):
+        self.rank, self.boxes = rank, boxes
+
+    def Get_rank(self):
+        return self.rank
+
+    def Get_size(self):
+        return 2
+
+    def isend(self, place, dest, tag):
+        self.boxes[dest].append(place)
+        return SimpleNamespace(Test=lambda: True)
+
+    def Iprobe(self, source, tag):
+        return bool(self.boxes[self.rank])
+
+    def recv(self, source, tag):
+        return self.boxes[self.rank].pop(0)
+
+
+@pytest.fixture
+def ranks(monkeypatch):
+    monkeypatch.setattr(same_program, "_PATIENCE", 0.0)
+    boxes = [], []
+    return [same_program.SameProgram(Comm(rank, boxes)) for rank in range(2)]
+
+
+@pytest.mark.parametrize("does_its_part", [True, False])
+def test_an_end_is_an_error_where_the_rank_has_not_done_its_part(ranks, does_its_part):
+    slow, fast = ranks
+    for rank in ranks:
+        rank.enter(0, 7)
+    if does_its_part:  # what it sent is on its way, though its end may come first
+        fast.leave()
+    fast.end()
+    if does_its_part:
+        slow.look()
+        slow.leave()
+        slow.enter(0, 8)
+    for _ in range(2):  # and stays one
+        with pytest.raises(dnb.EngineError, match="the end of the program on rank 1, while rank 0"):
+            slow.look()
+
+
+def test_ranks_at_the_same_wait_and_others_raise(ranks):
+    one, other = ranks
+    for step in range(3):
+        one.enter(0, 7 + step, lambda: ("a", "b"))
+        one.look()
+        other.enter(0, 7 + step)
+        other.look()
+        one.look()
+    one.enter(1, 3, lambda: ("a", "b"))  # a step ahead, in another epoch
+    one.look()
+    other.look()
+    other.enter(1, 4, lambda: ("a", "c"))
+    for rank in (other, one):  # who raises has told where it is
+        with pytest.raises(dnb.EngineError, match=r"got b on rank 0 \(a line\), c on rank 1"):
+            rank.look()
+
+
+def test_what_is_told_is_short(ranks):
+    """Else it might be under way when the program ends, and MPI wait for it."""
+    one, other = ranks
+    one.line = lambda: "x" * 10_000
+    one.enter(0, 7, lambda: tuple("y" * 1000 for _ in range(5000)))
+    one.look()
+    (place,) = other._comm.boxes[1]
+    assert len(pickle.dumps(place)) < 2000
+
+
+def test_who_never_waits_hears_what_was_said(ranks):
+    one, other = ranks
+    for step in range(300):
+        one.enter(0, step + 1)
+        one.look()
+        other.enter(0, step + 1)
+    assert len(other._comm.boxes[1]) < 256

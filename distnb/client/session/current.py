@@ -296,6 +296,12 @@ def spmd(comm: object = None) -> Session:
     Session
         The current session from now on. Closing it frees its arrays.
 
+    Raises
+    ------
+    EngineError
+        Later, where ranks turn out not to run the same program: they record other commands, or one
+        has ended while others wait for it.
+
     Examples
     --------
     In ``script.py``, run by ``mpiexec -n 4 python script.py``:
@@ -306,7 +312,7 @@ def spmd(comm: object = None) -> Session:
     45.0
     """
     transport = Spmd(comm)
-    transport.together.line = user_line
+    transport.worker.together.line = user_line
     return _become_current(Session(transport))
 
 

@@ -28,8 +28,6 @@ class Spmd(Transport[list[Reply]]):
         self._entry: Any = importlib.import_module(ENTRY)
         self.worker, about, self._share = self._entry.spmd(config.pool_bytes, config.shared, comm)
         self.about = self._share(about)
-        #: What tells whether ranks do not do the same.
-        self.together: Any = self.worker.together
         self.size = len(self.about)
         self.rank = about["rank"]
 

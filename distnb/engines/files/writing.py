@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -39,22 +41,24 @@ class Write:
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
         """Write in turn."""
-        token = np.ones(1, np.uint8)
+        token, part = np.ones(1, np.uint8), own(self.store, self.operand)
+        write = None
+        if part is not None and part[1].size:  # it counts before its turn comes
+            write = partial(self._write, exchange.filing(part[1].nbytes), *part)
         for peer, tag in self.expected:
             exchange.receive(peer, tag, token)
         before = clock.switch(TRANSFER)
-        part = own(self.store, self.operand)
-        found = (0, 0) if part is None or not part[1].size else self._write(exchange, *part)
+        found = write() if write is not None else (0, 0)
         if self.out.block is not None:
             self.out.block[...] = found
         clock.switch(before)
         for peer, tag in self.owed:
             exchange.send(peer, tag, token)
 
-    def _write(self, exchange: Exchange, box: Box, data: np.ndarray) -> tuple[int, int]:
+    def _write(self, note: Callable[[int], None], box: Box, data: np.ndarray) -> tuple[int, int]:
         """Write piece by piece, and give up in between if the user does."""
         nbytes, check, place = 0, 0, moved(box, self.origin)
-        note, writer = exchange.filing(data.nbytes), writer_of(self.stored)
+        writer = writer_of(self.stored)
         try:
             for piece in pieces(place, data.itemsize, self.stored.chunks):
                 part = sub(data, piece)

@@ -212,9 +212,11 @@ def spmd(pool_bytes: int, shared: int, of: Any = None) -> tuple[Worker, dict[str
         side = sides[made.epoch]
         together.enter(made.epoch)
         try:
-            return interruptible(
+            found = interruptible(
                 lambda: _allgather(side, reply, lambda test: wait_until(test, made.comm.check))
             )
+            together.leave()
+            return found
         except KeyboardInterrupt:
             made.give_up()
             raise

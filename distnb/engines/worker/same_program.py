@@ -49,6 +49,13 @@ class _Place(NamedTuple):
     commands: tuple[str, ...]
 
 
+class _End(NamedTuple):
+    """A program that has ended, and the last step in which it did its part."""
+
+    epoch: int
+    step: int
+
+
 class SameProgram:
     """What a rank knows of where the others are in the program that all run.
 
@@ -66,11 +73,12 @@ class SameProgram:
         #: Gives the user's line that runs.
         self.line: Callable[[], str] = lambda: "a line"
         self._epoch = self._step = self._digest = 0
+        self._done = _End(0, 0)
         self._commands: Callable[[], tuple[str, ...]] = tuple
         self._since = 0.0
         self._has_told = self._has_ended = False
-        #: Neighbour -> where it said that it waits; None if its program has ended.
-        self._heard: dict[int, _Place | None] = {}
+        #: Neighbour -> where it said that it waits, or that its program has ended.
+        self._heard: dict[int, _Place | _End] = {}
         self._sends: list[Any] = []
 
     def enter(
@@ -82,6 +90,10 @@ class SameProgram:
         self._since, self._has_told = 0.0, False
         if not self._step % _HEARING:  # who never waits has not asked for what others say
             self._hear()
+
+    def leave(self) -> None:
+        """Note that this rank has done its part of the step, though others may still wait."""
+        self._done = _End(self._epoch, self._step)
 
     def look(self) -> None:
         """Raise EngineError if this rank waits in vain; called again and again while it waits."""
@@ -116,17 +128,17 @@ class SameProgram:
         atexit.unregister(self.end)
         if not (self._has_ended or MPI.Is_finalized()):
             self._has_ended = True
-            self._tell(None)
+            self._tell(self._done)
 
     def _place(self) -> _Place:
         line, commands = self.line()[:_LINE], [c[:_COMMAND] for c in self._commands()[:_COMMANDS]]
         return _Place(self._epoch, self._step, self._digest, line, tuple(commands))
 
-    def _tell(self, place: _Place | None) -> None:
+    def _tell(self, place: _Place | _End) -> None:
         self._sends = [request for request in self._sends if not request.Test()]
         self._sends += [self._comm.isend(place, dest=peer, tag=_TAG) for peer in self._neighbours]
 
-    def _hear(self) -> list[tuple[int, _Place | None]]:
+    def _hear(self) -> list[tuple[int, _Place | _End]]:
         """Return what neighbours have said since."""
         found = []
         while (peer := self._next()) is not None:
@@ -138,12 +150,13 @@ class SameProgram:
         found = (r for r in self._neighbours if self._comm.Iprobe(source=r, tag=_TAG))
         return next(found, None)
 
-    def _compare(self, peer: int, place: _Place | None) -> None:
-        if place is None:
-            got = f"the end of the program on rank {peer}"
-            raise self._error(f"{got}, while rank {self._rank} waits at {self.line()}")
-        here = (self._epoch, self._step)
-        if (place.epoch, place.step) == here and place.digest != self._digest:
+    def _compare(self, peer: int, place: _Place | _End) -> None:
+        here, there = (self._epoch, self._step), (place.epoch, place.step)
+        if isinstance(place, _End):
+            if there < here:  # else its part of this step is on its way
+                got = f"the end of the program on rank {peer}"
+                raise self._error(f"{got}, while rank {self._rank} waits at {self.line()}")
+        elif there == here and place.digest != self._digest:
             raise self._differs(peer, place)
 
     def _differs(self, peer: int, place: _Place) -> EngineError:

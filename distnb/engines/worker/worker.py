@@ -142,6 +142,8 @@ class Worker:
                 if run.commands and (batch.epoch != self._entered or batch.number <= self.stopped):
                     self._enter(batch)
                 interruptible(lambda: self._run(run))
+                if self.together and run.commands:
+                    self.together.leave()
             except KeyboardInterrupt:
                 self._gave_up, self._entered = True, -1
                 run.abort()
@@ -158,6 +160,7 @@ class Worker:
         """Take part in a batch's epoch, if nobody gave up what it has."""
         if batch.epoch != self.epoch:
             self.epoch, self.batches, self._gave_up = batch.epoch, 0, False
+            self.clock.filed = (0, 0, 0)  # what was given up; commands have the same numbers again
         elif self._gave_up:  # other ranks will not take part in what is left of the epoch
             raise KeyboardInterrupt
         if self.together:  # Ctrl-C comes to each rank, and nothing else tells it
