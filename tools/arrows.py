@@ -36,7 +36,9 @@ ORDER: dict[str, str] = {
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
     "distnb.ops": "fast scalars philox samplers filling matrix_functions semirings table",
-    "distnb.measure": "quantities replay comparison metrics advice events records snapshot",
+    "distnb.measure": """
+        quantities replay comparison metrics advice events notebook_clock records snapshot
+    """,
     "distnb.wire": "protocol messages progress encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast host_parts",
     "distnb.formats": """

@@ -75,6 +75,7 @@ CAUSES = {
     "waiting for the notebook": "no engine had a command, and the notebook did not compute",
     "recording": "no engine had a command: the notebook was recording operations",
     "notebook": "no engine had a command: the notebook did steps of its own, or other Python",
+    "disk": "no engine had a command: arrays went to disk, where memory was full, and came back",
     "garbage collection": "no engine had a command: Python was collecting garbage in the notebook",
     "busy machine": "engines could have run, but other programs had the cores",
 }
@@ -250,7 +251,13 @@ class Advised(Metrics):
     def _dispatch(self, gain: WhatIf) -> Remedy:
         """Return why no engine had a command: what the notebook did then."""
         lost, did = self.ladder[0].lost, self.notebook
-        if did is None or min(did.computed, lost) < lost / 2 or not lost:
+        if did is None or not lost:
+            return self._waiting(gain)
+        if did.disk >= lost / 2:
+            loss = f"Arrays went to disk and came back for {duration(did.disk)}, as memory was full"
+            cure = "drop what is not needed (%distmem lists it), or work on parts that fit"
+            return Remedy("disk", 0, loss, cure, gain)
+        if did.computed < lost / 2:
             return self._waiting(gain)
         if did.collected >= lost / 2:
             loss = f"Python collected garbage for {duration(did.collected)}"

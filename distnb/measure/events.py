@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from distnb.measure.advice import Advised
 from distnb.measure.metrics import CLASSES
 
@@ -33,6 +35,7 @@ __all__ = [
     "Account",
     "Clock",
     "CommandTime",
+    "Moment",
     "Notebook",
     "OpTime",
     "Report",
@@ -251,15 +254,44 @@ class Step(NamedTuple):
     spans: tuple[Span, ...]
 
 
+class Moment(NamedTuple):
+    """What the notebook did up to a moment, all in ns: computing, collecting garbage, the disk."""
+
+    at: int
+    computed: int
+    collected: int
+    disk: int
+
+    def since(self, before: Moment) -> Moment:
+        """Return what was added since ``before``."""
+        return Moment(*(a - b for a, b in zip(self, before, strict=True)))
+
+
 class Notebook(NamedTuple):
     """What the notebook itself did in a window, in seconds.
 
     It ``computed`` (its own steps, on arrays in reach; recording; all other Python), and of that
-    time it ``collected`` garbage.
+    time it ``collected`` garbage. Apart from that, arrays went to ``disk`` and came back, where
+    memory was full. Between two of the ``moments``, which begin with the window and end with it, it
+    did one thing.
     """
 
     computed: float
     collected: float = 0.0
+    disk: float = 0.0
+    moments: tuple[Moment, ...] = ()
+
+    def until(self, times: np.ndarray) -> np.ndarray:
+        """Return the ns of (computing, disk), shape (n, 2), up to n instants of the window.
+
+        >>> did = Notebook(2e-9, moments=(Moment(0, 0, 0, 0), Moment(4, 2, 0, 0)))
+        >>> did.until(np.array([0, 2, 4])).tolist()
+        [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
+        """
+        if not self.moments:
+            return np.zeros((len(times), 2))
+        at, computed, _, disk = zip(*self.moments, strict=True)
+        return np.column_stack([np.interp(times, at, did) for did in (computed, disk)])
 
 
 @dataclass(frozen=True)

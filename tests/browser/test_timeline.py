@@ -9,7 +9,13 @@ from tests.browser.support import Notebook
 pytestmark = pytest.mark.mpich_only
 
 
-REPORT = "from tests.reports import synthetic\nreport = synthetic(4, 60)"
+REPORT = """from dataclasses import replace
+from distnb.measure.events import Moment, Notebook
+from tests.reports import synthetic
+report = synthetic(4, 60)
+end = report.engines[0].now
+did = Moment(0, 0, 0, 0), Moment(end, end // 2, 0, end // 5)
+report = replace(report, notebook=Notebook(1e-3, moments=did))"""
 TIMELINE = (
     "from distnb.widgets.times.timeline import Timeline\ntimeline = Timeline(report)\ntimeline"
 )
@@ -80,6 +86,12 @@ def test_pointing_and_dragging_change_the_numbers(timeline, notebook, page):
     assert view.locator("tr.hot[data-rank]").count() == 1
     assert view.locator("tr.hot[data-op]").count() >= 1
     notebook.screens("timeline-hover", view, point)
+
+    # Of a time without commands, what the notebook did in it
+    page.mouse.move(*middle(view.locator(".row[data-rank='-1'] .mark").first))
+    did = re.compile(r"no engine had a command for .*; it computed for .*, arrays went to disk")
+    view.locator(".detail", has_text=did).wait_for()
+    assert view.locator(".legend").inner_text().split()[-2:] == ["notebook", "disk"]
 
     # Dragging recomputes all numbers, and Escape brings the others back
     drag(page, view, 0.25, 0.5)

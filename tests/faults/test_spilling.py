@@ -287,7 +287,9 @@ def test_what_is_shown_of_it(two, tmp_path):
     assert "on disk" in MemoryReport(report, ["x"])._repr_html_()
     window = two.start_window()
     x.to_numpy()
-    assert any("came back from disk" in note for note in two.end_window(window).notes)
+    report = two.end_window(window)
+    assert any("came back from disk" in note for note in report.notes)
+    assert 0 < report.notebook.disk < report.wall
 
 
 def test_what_engines_users_were_shown_stays(two):

@@ -13,7 +13,8 @@ RUNGS = {
     **{"load balance": "load balance", "serialisation": "serialisation", "overhead": "overhead"},
     **{"bandwidth": "transfer", "latency": "transfer"},
     **dict.fromkeys(
-        ("waiting for the notebook", "recording", "notebook", "garbage collection"), "dispatch"
+        ("waiting for the notebook", "recording", "notebook", "garbage collection", "disk"),
+        "dispatch",
     ),
 }
 
@@ -111,8 +112,7 @@ def paused(rng, size, notebook=None, commands=20, op="fetch"):
     lost = made.ladder[0].lost
     if notebook is None:
         return made
-    computed, collected = (share * lost for share in notebook)
-    object.__setattr__(made, "notebook", Notebook(computed, collected))
+    object.__setattr__(made, "notebook", Notebook(*(share * lost for share in notebook)))
     object.__setattr__(made, "commands", commands)
     return made
 
@@ -137,6 +137,10 @@ def garbage(rng, size):
     return paused(rng, size, (0.95, 0.8), commands=4)
 
 
+def spilling(rng, size):
+    return paused(rng, size, (0.2, 0.0, rng.uniform(0.6, 0.8)), commands=4)
+
+
 def shared_machine(rng, size):
     found = report([even(rng, size, 0, 50.0), even(rng, size, 60, 40.0)])
     taken = rng.uniform(0.3, 0.7) * found.stages.window * 1e9
@@ -159,6 +163,7 @@ RUNS = {
     recording: "recording",
     own_steps: "notebook",
     garbage: "garbage collection",
+    spilling: "disk",
     shared_machine: "busy machine",
 }
 

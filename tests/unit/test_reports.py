@@ -18,6 +18,7 @@ from distnb.measure.events import (
     IDLE,
     Account,
     CommandTime,
+    Moment,
     Notebook,
     OpTime,
     Report,
@@ -382,6 +383,22 @@ def test_what_the_notebook_did_itself_is_a_line():
         row[0] for row in table(parse(TimeReport(found)._repr_html_()))
     ]
     assert "8 ms computed by the notebook itself" in repr(TimeReport(found))
+
+
+def test_what_the_notebook_did_is_drawn_above_the_engines():
+    moments = [Moment(0, 0, 0, 0), Moment(30 * MS, 30 * MS, 0, 0), Moment(50 * MS, 30 * MS, 0, 0)]
+    moments += [Moment(90 * MS, 30 * MS, 0, 40 * MS), Moment(100 * MS, 30 * MS, 0, 40 * MS)]
+    found = replace(golden(), notebook=Notebook(0.03, 0.0, 0.04, tuple(moments)))
+    lines = repr(TimeReport(found)).splitlines()
+    assert any(line.startswith("notebook  " + "▓" * 12 + "o" * 16 + "·" * 12) for line in lines)
+    svg = ET.fromstring(glance.time_axis(found, "k"))
+    texts = [text.text for text in svg.iter(f"{SVG}text")]
+    assert "computes 30 %, disk 40 %" in texts
+    assert texts[:5] == ["compute", "waiting", "idle", "notebook", "disk"]
+    lengths = {p.get("stroke"): p.get("d") for p in svg.iter(f"{SVG}path") if p.get("stroke")}
+    a, b = glance.LEFT, glance.LEFT + glance.WIDTH // 2
+    assert lengths[account.OWN[0].colour] == f"M{a} 31h{round(0.3 * glance.WIDTH)}"
+    assert lengths["url(#k6)"] == f"M{b} 31h{round(0.4 * glance.WIDTH)}"
 
 
 def test_hatches_are_defined_once_for_all_pictures():

@@ -4,20 +4,21 @@ import base64
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from distnb.measure.events import CLASSES
+from distnb.measure.events import CLASSES, Moment, Notebook
 from distnb.widgets.times import columns as sent
 from distnb.widgets.times.columns import BOOKED, columns, summary
 from distnb.widgets.times.timeline import Timeline
 from tests.reports import CASES, overlaps, synthetic
 
 SCRIPT = Path(sent.__file__).with_name("timeline.js")
-WIDTHS = {"spans": 13, "parts": 9, "sends": 5, "waits": 4, "gaps": 3}
+WIDTHS = {"spans": 13, "parts": 9, "sends": 5, "waits": 4, "gaps": 5}
 ALL = pytest.mark.parametrize(("engines", "steps"), CASES)
 
 
@@ -65,7 +66,17 @@ def test_gaps_are_the_times_without_a_command(engines, steps):
             busy[span.start : span.end] = True
     gaps = table(columns(report), "gaps")
     assert gaps[:, 2].sum() == (~busy[:-1]).sum()
-    assert all(not busy[int(a) : int(b)].any() for a, b, _ in gaps)
+    assert all(not busy[int(a) : int(b)].any() for a, b, *_ in gaps)
+
+
+@ALL
+def test_gaps_have_what_the_notebook_did_in_them(engines, steps):
+    report = synthetic(engines, steps)
+    end = int(whole(report))
+    moments = (Moment(0, 0, 0, 0), Moment(end, end // 2, 0, end // 4))
+    gaps = table(columns(replace(report, notebook=Notebook(1.0, moments=moments))), "gaps")
+    np.testing.assert_allclose(gaps[:, 3] * 2, gaps[:, 2], atol=1e-3 * end)
+    np.testing.assert_allclose(gaps[:, 4] * 4, gaps[:, 2], atol=1e-3 * end)
 
 
 def test_many_steps_are_sent_in_little_time_and_space():

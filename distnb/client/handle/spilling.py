@@ -62,7 +62,8 @@ class Spilling:
                 _settle(session)
                 if session.connection.dead or session.recorder.pending:
                     return "nothing goes to disk before engines have done what they were asked"
-                return self._spill(session, excess)
+                with session.measuring.clock.elsewhere(disk=True):
+                    return self._spill(session, excess)
             finally:
                 self._spilling = False
                 self._busy = set()
@@ -142,7 +143,8 @@ class Spilling:
             began, found = perf_counter(), []
             for base in bases:
                 if base.disk is not None:
-                    found.append(_read(session, base))
+                    with session.measuring.clock.elsewhere(disk=True):
+                        found.append(_read(session, base))
                     self._away.discard(base.handle)
             if found:
                 _note(session, found, "came back from disk", began)

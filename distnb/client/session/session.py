@@ -27,7 +27,7 @@ from distnb.client.session.progress import Progress, surface
 from distnb.client.session.recovery import Recovery
 from distnb.client.session.shared_memory import SharedMemory
 from distnb.client.session.sharing import Sharing
-from distnb.client.session.windows import Measuring, Reading, Window, read_notebook
+from distnb.client.session.windows import Measuring, Reading, Window
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.closable import Closable
 from distnb.common.errors import EngineError, SessionError, explain
@@ -407,7 +407,7 @@ class Session(Closable):
     def take_oldest(self) -> None:
         """Wait for the replies to the oldest batch, and take them in; lets Ctrl-C through."""
         try:
-            self.connection.wait()
+            self.measuring.wait(self.connection.wait)
         except KeyboardInterrupt as interrupt:
             self._interrupt(interrupt)
             raise
@@ -555,7 +555,7 @@ class Session(Closable):
         asked = perf_counter_ns()
         accounts = self.ask(lambda slot: Ask(slot, "clocks"))
         now, apart = perf_counter_ns(), not self.transport.inline  # from the engines
-        notebook = read_notebook() if apart else None
+        notebook = self.measuring.clock.read() if apart else None
         return Reading(asked, now, accounts, self.recorded, self.batches, notebook)
 
     # -- closing -----------------------------------------------------------------------------

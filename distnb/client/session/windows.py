@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
-from time import perf_counter, perf_counter_ns, thread_time
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from distnb.client.batching.connection import Outcome
@@ -17,12 +16,13 @@ from distnb.common.errors import EngineError, explain
 from distnb.measure.events import (
     IDLE,
     Account,
-    Notebook,
+    Moment,
     Report,
     Step,
     bandwidth,
     clock_name,
 )
+from distnb.measure.notebook_clock import NotebookClock
 from distnb.measure.records import (
     Sums,
     Times,
@@ -31,7 +31,7 @@ from distnb.measure.records import (
 )
 from distnb.wire.protocol import Ask, Bind, Command, Create, title
 
-__all__ = ["Measuring", "Reading", "Record", "Window", "read_notebook"]
+__all__ = ["Measuring", "Reading", "Record", "Window"]
 
 #: Commands of a window of which steps are kept, and spans that these may have.
 _MOST, _MOST_SPANS = 20_000, 200_000
@@ -54,8 +54,8 @@ class Reading(NamedTuple):
     accounts: list[Account]
     recorded: int
     batches: int
-    #: What the notebook itself has computed up to then, and collected of garbage.
-    notebook: Notebook | None = None
+    #: What the notebook itself has done up to then; None where it is one with an engine.
+    notebook: Moment | None = None
 
 
 class _Seen(NamedTuple):
@@ -124,7 +124,6 @@ class Window:
             tuple(self._steps(seen, zeros, named)),
             self._dropped,
             error / 1e9,
-            notebook=_between(self.start, end),
         )
 
     def _steps(
@@ -192,6 +191,8 @@ class Measuring:
     def __init__(self, transport: AnyTransport, line: Callable[[int], str]) -> None:
         self._transport = transport
         self._line = line
+        #: What the notebook itself does while a window is open.
+        self.clock = NotebookClock()
         #: One that nobody holds any more is forgotten.
         self.windows: weakref.WeakSet[Window] = weakref.WeakSet()
         self.bandwidth: float | None = None
@@ -199,6 +200,8 @@ class Measuring:
 
     def start(self, reading: Reading) -> Window:
         """Begin to measure."""
+        if not self.windows:
+            self.clock.begin()
         window = Window(self._transport, reading)
         self.windows.add(window)
         return window
@@ -207,6 +210,14 @@ class Measuring:
         """Note that other engines have come, with other clocks: no open window can be closed."""
         for window in list(self.windows):
             window.lost = True
+
+    def wait(self, waiting: Callable[[], None]) -> None:
+        """Wait for engines; that is not what the notebook itself does."""
+        if not self.windows:
+            waiting()
+            return
+        with self.clock.elsewhere():
+            waiting()
 
     def take(self, outcome: Outcome) -> None:
         """Take in the times of a batch."""
@@ -227,47 +238,13 @@ class Measuring:
                 )
             )
         report = replace(window.report(reading, self._line), notes=notes)
+        if window.start.notebook is not None and reading.notebook is not None:
+            did = self.clock.between(window.start.notebook, reading.notebook)
+            report = replace(report, notebook=did)
         self.bandwidth = bandwidth(report.engines) or self.bandwidth
         if self.reported is not None:
             self.reported(report)
         return report
-
-
-class _Collecting:
-    """Adds up how long Python collects garbage, from when it is first asked."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._since = 0.0
-
-    def __call__(self, phase: str, info: object) -> None:
-        now = perf_counter()
-        if phase == "start":
-            self._since = now
-        elif self._since:
-            self.seconds += now - self._since
-
-    def read(self) -> float:
-        """Return the seconds up to now."""
-        if self not in gc.callbacks:
-            gc.callbacks.append(self)
-        return self.seconds
-
-
-_COLLECTING = _Collecting()
-
-
-def read_notebook() -> Notebook:
-    """Return what this thread of the notebook has computed up to now."""
-    return Notebook(thread_time(), _COLLECTING.read())
-
-
-def _between(start: Reading, end: Reading) -> Notebook | None:
-    """Return what the notebook did between two readings of one thread."""
-    if start.notebook is None or end.notebook is None:
-        return None
-    spent = [b - a for a, b in zip(start.notebook, end.notebook, strict=True)]
-    return Notebook(*spent) if min(spent) >= 0 else None
 
 
 def _closed(account: Account, wall: int) -> Account:

@@ -23,7 +23,19 @@ from distnb.widgets.drawing.text import (
 )
 from distnb.widgets.layouts.layout_view import ink
 
-__all__ = ["BARS", "STYLES", "Row", "bars_of", "bars_svg", "draw", "engine_table", "legend", "rows"]
+__all__ = [
+    "BARS",
+    "OWN",
+    "STYLES",
+    "Row",
+    "bars_of",
+    "bars_svg",
+    "draw",
+    "engine_table",
+    "legend",
+    "own_shares",
+    "rows",
+]
 
 #: Bars that are drawn; neighbouring engines share one beyond.
 BARS = 64
@@ -37,6 +49,14 @@ STYLES = (
     Fill(CLASSES[TRANSFER], "#E69F00", "", "=", "black"),
     Fill(CLASSES[OVERHEAD], "#CC79A7", "..", ":", "black"),
     Fill(CLASSES[IDLE], "none", "", "·"),
+)
+
+
+#: How what the notebook did looks: its own steps, the disk where arrays go, and nothing.
+OWN = (
+    Fill("notebook", "#009E73", "", "▓", "black"),
+    Fill("disk", "#56B4E9", "..", "o", "black"),
+    STYLES[IDLE],
 )
 
 
@@ -86,9 +106,22 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
-def legend() -> str:
+def legend(used: Sequence[Fill] = STYLES) -> str:
     """Say what the characters of bars mean."""
-    return "  ".join(f"{style.mark} {style.name}" for style in STYLES)
+    return "  ".join(f"{style.mark} {style.name}" for style in used)
+
+
+def own_shares(report: Any) -> list[float]:
+    """Return the shares of a window that the notebook itself computed, was at the disk, and rest.
+
+    Empty where it is one with an engine.
+    """
+    did, window = report.notebook, report.stages.window
+    if did is None or not window:
+        return []
+    disk = min(1.0, did.disk / window)
+    computed = min(1 - disk, did.computed / window)
+    return [computed, disk, 1 - disk - computed]
 
 
 def engine_table(report: Any, most: int, text: bool) -> list[tuple[str, ...]]:

@@ -157,12 +157,17 @@ def _window(report: Report, spans: np.ndarray) -> float:
 def _gaps(report: Report, spans: np.ndarray) -> np.ndarray:
     """Return start, end and length of the times when no engine had a command.
 
+    And what the notebook did then: how long it computed, and how long arrays went to disk and back.
     Where steps were dropped, which are the last ones, it is not known what was after the others.
     """
     spans = spans[np.argsort(spans[:, 2], kind="stable")]
     ends = np.maximum.accumulate(np.append(0, spans[:, 3]))
     starts = np.append(spans[:, 2], ends[-1] if report.dropped else _window(report, spans))
-    found = np.column_stack([ends, starts, starts - ends])[starts > ends]
+    ends, starts = ends[starts > ends], starts[starts > ends]
+    did = np.zeros((len(ends), 2))
+    if report.notebook is not None:
+        did = report.notebook.until(starts) - report.notebook.until(ends)
+    found = np.column_stack([ends, starts, starts - ends, did])
     groups = np.arange(len(found)) // max(1, -(-len(found) // GAPS))
     return _added(np.column_stack([groups, found]), 1, least=(1,), greatest=(2,))[:, 1:]
 

@@ -22,14 +22,16 @@ from distnb.widgets.drawing.bars import FRAME, paint, patterns, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
 from distnb.widgets.drawing.page import table_html
 from distnb.widgets.drawing.text import aligned, grouped, numbers, shorten, who
-from distnb.widgets.times.account import STYLES, legend, rows
+from distnb.widgets.times.account import OWN, STYLES, legend, own_shares, rows
 
 __all__ = ["bars_text", "lines_table", "lines_text", "sentence_html", "time_axis", "worst_lines"]
 
 #: Lines that are listed; rows of the picture, stretches of all bars, and waits that have an arrow.
 LINES, ROWS, STRETCHES, ARROWS = 3, 8, 240, 3
 #: Pixels: left of the bars, the bars, between two rows, a bar.
-LEFT, WIDTH, PITCH, THICK = 34, 480, 24, 14
+LEFT, WIDTH, PITCH, THICK = 58, 480, 24, 14
+#: How all that can be in the picture looks: classes of engines, then what the notebook does.
+FILLS = (*STYLES, *OWN[:2])
 #: In which order a span does what it does: work comes first, waiting last, as replays have it.
 ORDER = (OVERHEAD, COMPUTE, TRANSFER, WAITING)
 
@@ -54,12 +56,14 @@ def sentence_html(report: Any) -> str:
 
 def bars_text(report: Any, most: int, width: int = 40) -> list[str]:
     """Return a line for each engine, at most ``most``: its bar in characters, and what it did."""
-    groups = grouped(range(len(report.engines)), most)
-    lines = [
+    groups, own = grouped(range(len(report.engines)), most), own_shares(report)
+    lines = [("notebook", stacked(own, 1.0, OWN, width), _own_told(own))] if own else []
+    lines += [
         (who(ranks), stacked(row.shares, 1.0, STYLES, width), _told(report, ranks))
         for ranks, row in zip(groups, rows(report, most), strict=True)
     ]
-    return [*aligned(lines, left=[0, 1, 2]), legend()]
+    used = [fill for fill, share in zip(OWN[:2], own, strict=False) if share * width >= 0.5]
+    return [*aligned(lines, left=[0, 1, 2]), legend([*used, *STYLES])]
 
 
 def time_axis(report: Any, uid: str, most: int = ROWS, stretches: int = STRETCHES) -> str:
@@ -71,20 +75,25 @@ def time_axis(report: Any, uid: str, most: int = ROWS, stretches: int = STRETCHE
         return ""
     groups = grouped(range(len(report.engines)), most)
     whole = report.stages.window * 1e9
-    marks: list[Element] = []
+    own, shares = report.notebook, own_shares(report)
     column, drawn = _drawn(report, [ranks[0] for ranks in groups], whole, stretches)
-    used = {IDLE}.union(*drawn)
-    for i, (ranks, classes) in enumerate(zip(groups, drawn, strict=True)):
+    told = [(numbers(ranks), _told(report, ranks)) for ranks in groups]
+    if shares:
+        drawn = [_own_columns(own, whole, column), *drawn]
+        told = [("notebook", _own_told(shares)), *told]
+    marks: list[Element] = []
+    for i, (classes, (label, words)) in enumerate(zip(drawn, told, strict=True)):
         y = 24 + PITCH * i
         marks += [
-            element("text", numbers(ranks), x=LEFT - 6, y=y + 11, text_anchor="end"),
+            element("text", label, x=LEFT - 6, y=y + 11, text_anchor="end"),
             *_bar(classes, y, column, uid),
-            element("text", _told(report, ranks), x=LEFT + WIDTH + 8, y=y + 11),
+            element("text", words, x=LEFT + WIDTH + 8, y=y + 11),
         ]
-    bottom = 24 + PITCH * len(groups)
-    at = {rank: i for i, ranks in enumerate(groups) for rank in ranks}
+    bottom = 24 + PITCH * len(drawn)
+    at = {rank: i for i, ranks in enumerate(groups, len(drawn) - len(groups)) for rank in ranks}
+    used = {IDLE}.union(*drawn)
     inside = [
-        *patterns(STYLES, uid),
+        *patterns(FILLS[: max(len(STYLES), 1 + max(used))], uid),
         *_legend(sorted(used), uid),
         *marks,
         *_arrows(report, at, whole),
@@ -121,6 +130,16 @@ def _columns(report: Any, rank: int, whole: float, column: int) -> list[int]:
     return found
 
 
+def _own_columns(notebook: Any, whole: float, column: int) -> list[int]:
+    """Return what the notebook did in most of each column of time."""
+    edges = np.linspace(0, whole, WIDTH // column + 1)
+    did = np.diff(notebook.until(edges), axis=0)
+    amounts = np.column_stack([did, np.diff(edges) - did.sum(axis=1)])
+    classes = np.array([len(STYLES), len(STYLES) + 1, IDLE])
+    found: list[int] = classes[amounts.argmax(axis=1)].tolist()
+    return found
+
+
 def _covered(begin: np.ndarray, length: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return how much of each column some stretches cover, which are in order and apart."""
     if not len(begin):
@@ -142,7 +161,7 @@ def _bar(classes: list[int], y: int, column: int, uid: str) -> Iterator[Element]
             start = k
     for cls, path in paths.items():
         if cls != IDLE:
-            yield element("path", d=path, stroke=paint(STYLES, cls, uid), stroke_width=THICK)
+            yield element("path", d=path, stroke=paint(FILLS, cls, uid), stroke_width=THICK)
     yield element("path", d=f"M{LEFT} {y}h{WIDTH}v{THICK}h{-WIDTH}z", fill="none", stroke=FRAME)
 
 
@@ -157,6 +176,13 @@ def _told(report: Any, ranks: Any) -> str:
         name = "waits" if most == WAITING else CLASSES[most]
         words += f", {name} {100 * shares[most]:.0f} %{whom}"
     return words
+
+
+def _own_told(shares: list[float]) -> str:
+    """Return what the notebook did, beside its bar."""
+    computes, disk, _ = shares
+    found = f"computes {100 * computes:.0f} %"
+    return f"{found}, disk {100 * disk:.0f} %" if disk >= 0.01 else found
 
 
 def _arrows(report: Any, rows: dict[int, int], whole: float) -> Iterator[Element]:
@@ -182,10 +208,10 @@ def _arrows(report: Any, rows: dict[int, int], whole: float) -> Iterator[Element
 def _legend(used: list[int], uid: str) -> Iterator[Element]:
     x = LEFT
     for cls in used:
-        fill = paint(STYLES, cls, uid)
+        fill, name = paint(FILLS, cls, uid), FILLS[cls].name
         yield element("rect", x=x, y=4, width=10, height=10, fill=fill, stroke=FRAME)
-        yield element("text", CLASSES[cls], x=x + 14, y=13)
-        x += 30 + 6 * len(CLASSES[cls])
+        yield element("text", name, x=x + 14, y=13)
+        x += 30 + 6 * len(name)
 
 
 def _ticks(whole: float, bottom: int) -> Iterator[Element]:
@@ -205,8 +231,15 @@ class Line(NamedTuple):
     spent: tuple[float, ...]
 
 
+#: What is no line of the user's, and what it is.
+ITSELF = {
+    "the notebook itself": "its own steps, and Python",
+    "the disk": "arrays came and went: memory was full",
+}
+
+
 def worst_lines(report: Any, most: int = LINES) -> list[Line]:
-    """Return the lines on which engines spent most; what the notebook did itself is one of them."""
+    """Return the lines on which engines spent most; what the notebook did itself is among them."""
     sums: dict[str, list[float]] = {}
     ops: dict[str, list[str]] = {}
     for op in report.ops:
@@ -216,8 +249,10 @@ def worst_lines(report: Any, most: int = LINES) -> list[Line]:
         ops.setdefault(op.line, []).append(op.op)
     found = [Line(line, tuple(ops[line]), tuple(spent)) for line, spent in sums.items()]
     if report.notebook is not None and report.stages.window:
-        own = min(report.notebook.computed, report.ladder[0].lost)
-        found.append(Line("the notebook itself", ("its own steps, and Python",), (0, 0, 0, own)))
+        did, lost = report.notebook, report.ladder[0].lost
+        for (line, what), spent in zip(ITSELF.items(), (did.computed, did.disk), strict=True):
+            if spent or line == "the notebook itself":
+                found.append(Line(line, (what,), (0, 0, 0, min(spent, lost))))
     return sorted(found, key=lambda each: -sum(each.spent))[:most]
 
 
@@ -246,7 +281,7 @@ def _entries(each: Line, window: float, width: int) -> tuple[str, str, str, str]
     ops = ", ".join(dict.fromkeys(op for op in each.ops if not op.startswith("create")))
     most = max(range(4), key=each.spent.__getitem__)
     mostly = f"{CLASSES[most]}: {ops}" if ops else CLASSES[most]
-    if each.line == "the notebook itself":
+    if each.line in ITSELF:
         mostly = each.ops[0]
     share = percent(whole / window) if window else ""
     return shorten(text, width), duration(whole), share, shorten(mostly, width)

@@ -6,6 +6,9 @@ export const CLASSES = ["compute", "waiting", "transfer", "overhead", "idle"];
 const [COMPUTE, WAITING, TRANSFER, OVERHEAD, IDLE] = CLASSES.keys();
 const [MESSAGES, BYTES] = [4, 5];
 const NOTEBOOK = -1;
+/** What the notebook does itself while no engine has a command; these come after the classes. */
+const OWN = ["notebook", "disk"];
+const [ITSELF, DISK] = OWN.map((_, i) => CLASSES.length + i);
 const MARKS = 400;
 const ARROWS = 100;
 
@@ -31,7 +34,7 @@ export function unpack(data) {
     parts: rows(data.parts, ["step", "op", "calls"], BOOKED.length),
     sends: rows(data.sends, ["step", "rank", "to", "messages", "bytes"]),
     waits: rows(data.waits, ["step", "rank", "by", "ns"]),
-    gaps: rows(data.gaps, ["start", "end", "idle"]),
+    gaps: rows(data.gaps, ["start", "end", "idle", "computed", "disk"]),
   };
   const size = run.engines.length;
   const at = new Map(run.spans.map((span, i) => [span.step * size + span.rank, i]));
@@ -270,8 +273,10 @@ function stepsText(run, { first, last }) {
 export function describe(run, mark) {
   const { start, end, booked } = mark;
   if (mark.rank === NOTEBOOK) {
+    const disk = mark.disk ? `, arrays went to disk and came back for ${duration(mark.disk)}` : "";
+    const did = mark.computed ? `; it computed for ${duration(mark.computed)}${disk}` : disk;
     const gap = duration(mark.idle);
-    return `notebook, ${duration(start)} to ${duration(end)}: no engine had a command for ${gap}.`;
+    return `notebook, ${duration(start)} to ${duration(end)}: no engine had a command for ${gap}${did}.`;
   }
   const ops = opsOf(run, mark);
   const named = [...ops].slice(0, 3).map((op) => run.names[op].join(", "));
@@ -319,7 +324,8 @@ const maker = (space) => (name, attributes = {}, ...children) => {
 const svg = maker("http://www.w3.org/2000/svg");
 const html = maker("http://www.w3.org/1999/xhtml");
 
-const COLOURS = ["#0072b2", "#d55e00", "#e69f00", "#cc79a7", "none"];
+const COLOURS = ["#0072b2", "#d55e00", "#e69f00", "#cc79a7", "none", "#009e73", "#56b4e9"];
+const DOTTED = [OVERHEAD, DISK];
 /** From the bottom of a row; waiting is next to the free space above. */
 const STACKED = [COMPUTE, TRANSFER, OVERHEAD, WAITING];
 /** Pixels: names of rows; lines of the code; times; from row to row; above and below a step. */
@@ -338,16 +344,16 @@ function patterns(id) {
   const frame = { width: 5, height: 5, patternUnits: "userSpaceOnUse" };
   const ground = (c) => svg("rect", { width: 5, height: 5, fill: COLOURS[c] });
   const lines = svg("path", { d: "M0 5L5 0", stroke: "#fff", "stroke-width": 1 });
-  const dot = svg("circle", { cx: 2.5, cy: 2.5, r: 1, fill: "#fff" });
+  const dot = () => svg("circle", { cx: 2.5, cy: 2.5, r: 1, fill: "#fff" });
   return svg(
     "defs",
     {},
     svg("pattern", { id: `${id}-${WAITING}`, ...frame }, ground(WAITING), lines),
-    svg("pattern", { id: `${id}-${OVERHEAD}`, ...frame }, ground(OVERHEAD), dot),
+    ...DOTTED.map((c) => svg("pattern", { id: `${id}-${c}`, ...frame }, ground(c), dot())),
   );
 }
 
-const fill = (id, c) => (c === WAITING || c === OVERHEAD ? `url(#${id}-${c})` : COLOURS[c]);
+const fill = (id, c) => (c === WAITING || DOTTED.includes(c) ? `url(#${id}-${c})` : COLOURS[c]);
 const box = (x, y, w, h) => `M${x.toFixed(1)} ${y.toFixed(1)}h${w.toFixed(1)}v${h.toFixed(1)}h${(-w).toFixed(1)}z`;
 
 /** Return round numbers, about `most` of them, in [from, to]. */
@@ -357,6 +363,17 @@ export function ticks(from, to, most = 6) {
   const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
   const first = Math.ceil(from / step);
   return Array.from({ length: Math.floor(to / step) - first + 1 }, (_, i) => (first + i) * step);
+}
+
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+
+/** Return what fills a mark, from below: classes, and how long; idle is what is left of it. */
+export function partsOf({ rank, start, end, booked, idle, computed, disk }) {
+  if (rank === NOTEBOOK) {
+    return [[ITSELF, computed], [DISK, disk], [IDLE, Math.max(0, idle - computed - disk)]];
+  }
+  const parts = STACKED.map((c) => [c, booked[c]]);
+  return [...parts, [null, Math.max(0, end - start - busy(booked))]];
 }
 
 class Drawing {
@@ -376,6 +393,7 @@ class Drawing {
     this.ranks = [NOTEBOOK, ...this.run.engines.keys()];
     this.opIndex = new Map(this.run.names.map((name, i) => [name.join("\n"), i]));
     this.view = { from: 0, to: this.run.wall };
+    this.explain();
     this.readSelection();
     this.draw();
   }
@@ -459,20 +477,24 @@ class Drawing {
       html("div", { class: `scroll ${name}`, tabindex: 0, role: "group", "aria-label": label });
     this.engineTable = frame("engines", "numbers of the engines");
     this.opTable = frame("ops", "numbers of the operations");
-    const tools = html("div", { class: "tools" }, ...Object.values(this.buttons), this.legend());
+    this.legend = html("span", { class: "legend" });
+    const tools = html("div", { class: "tools" }, ...Object.values(this.buttons), this.legend);
     const tables = html("div", { class: "tables" }, this.engineTable, this.opTable);
     this.root.append(this.head, tools, this.plot, this.detail, this.where, this.numbers, tables);
     this.listen();
   }
 
-  legend() {
-    const items = CLASSES.map((name, c) => {
+  /** Say how classes look; of what the notebook does itself, what it did. */
+  explain() {
+    const did = [sum(this.run.gaps.map((gap) => gap.computed)), sum(this.run.gaps.map((gap) => gap.disk))];
+    const items = [...CLASSES, ...OWN].flatMap((name, c) => {
+      if (c >= ITSELF && !did[c - ITSELF]) return [];
       const colour = { fill: fill(`${this.id}-legend`, c), stroke: "currentColor" };
       const square = svg("rect", { x: 1, y: 1, width: 10, height: 10, ...colour });
-      return html("span", {}, svg("svg", { "aria-hidden": "true" }, square), ` ${name}`);
+      return [html("span", {}, svg("svg", { "aria-hidden": "true" }, square), ` ${name}`)];
     });
     items[0].firstChild.prepend(patterns(`${this.id}-legend`));
-    return html("span", { class: "legend" }, ...items);
+    this.legend.replaceChildren(...items);
   }
 
   // Events.
@@ -706,20 +728,18 @@ class Drawing {
     return { x, y: this.y(rank) + FREE, width: Math.max(1.5, this.x(end) - x), height: PITCH - 2 * FREE };
   }
 
-  /** Return a path for each class: of a step's height, the share that was spent in the class. */
+  /** Return a path for each class: of a mark's height, the share that was spent in the class. */
   filled(own) {
-    const paths = CLASSES.map(() => "");
+    const paths = [...CLASSES, ...OWN].map(() => "");
     for (const { mark } of own) {
       const { x, y, width, height } = this.place(mark);
+      const parts = partsOf(mark);
+      const whole = Math.max(sum(parts.map(([, time]) => time)), 1);
       let bottom = y + height;
-      if (mark.rank === NOTEBOOK) paths[IDLE] += box(x, y, width, height);
-      else {
-        const whole = Math.max(mark.end - mark.start, busy(mark.booked), 1);
-        for (const c of STACKED) {
-          const tall = (height * mark.booked[c]) / whole;
-          bottom -= tall;
-          if (tall >= 0.1) paths[c] += box(x, bottom, width, tall);
-        }
+      for (const [c, time] of parts.filter(([c]) => c !== null)) {
+        const tall = (height * time) / whole;
+        bottom -= tall;
+        if (tall >= 0.1) paths[c] += box(x, bottom, width, tall);
       }
     }
     const style = (c) => (c === IDLE ? { fill: "currentColor", "fill-opacity": 0.25 } : { fill: fill(this.id, c) });

@@ -1,0 +1,97 @@
+"""What the notebook itself does while a window is open, and when.
+
+Its time is the CPU time of the thread that opened the window, without what that took to wait for
+engines (who waits in shared memory looks again and again) and to write and read what is on disk.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import get_ident
+from time import perf_counter, perf_counter_ns, thread_time_ns
+
+from distnb.measure.events import Moment, Notebook
+
+__all__ = ["NotebookClock"]
+
+#: Moments that are kept of all windows that are open: later ones are left out.
+_MOST = 20_000
+
+
+class NotebookClock:
+    """The account of the notebook: what it computed, and how long arrays went to disk and back.
+
+    It stands still while no window is open. Other threads than the one that began are not in it.
+    """
+
+    def __init__(self) -> None:
+        self._thread = 0
+        self._elsewhere = False
+        self._left_out = self._disk = 0
+        self._moments: list[Moment] = []
+
+    def begin(self) -> None:
+        """Start to take moments; those that are kept are of windows that were open before."""
+        self._thread = get_ident()
+        self._moments.clear()
+
+    def note(self) -> None:
+        """Take a moment: what it did changes here, from its own steps to a wait or back."""
+        if get_ident() == self._thread and len(self._moments) < _MOST:
+            self._moments.append(self.read())
+
+    def read(self) -> Moment:
+        """Return all that it did up to now."""
+        computed = thread_time_ns() - self._left_out
+        return Moment(perf_counter_ns(), computed, _COLLECTING.read(), self._disk)
+
+    @contextmanager
+    def elsewhere(self, disk: bool = False) -> Iterator[None]:
+        """Leave out what the processor does meanwhile: it waits for engines, or for the disk."""
+        if self._elsewhere or get_ident() != self._thread:
+            yield
+            return
+        self.note()
+        self._elsewhere, at, before = True, perf_counter_ns(), thread_time_ns()
+        try:
+            yield
+        finally:
+            self._left_out += thread_time_ns() - before
+            self._disk += (perf_counter_ns() - at) * disk
+            self._elsewhere = False
+            self.note()
+
+    def between(self, start: Moment, end: Moment) -> Notebook | None:
+        """Return what it did from one moment to another; None if that was another thread."""
+        if get_ident() != self._thread:
+            return None
+        inside = [m for m in self._moments if start.at < m.at < end.at]
+        moments = [m.since(start) for m in (start, *inside, end)]
+        _, computed, collected, disk = (ns / 1e9 for ns in moments[-1])
+        return Notebook(computed, collected, disk, tuple(moments))
+
+
+class _Collecting:
+    """Adds up how long Python collects garbage, from when it is first asked."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+        self._since = 0.0
+
+    def __call__(self, phase: str, info: object) -> None:
+        now = perf_counter()
+        if phase == "start":
+            self._since = now
+        elif self._since:
+            self.spent += round(1e9 * (now - self._since))
+
+    def read(self) -> int:
+        """Return the nanoseconds up to now."""
+        if self not in gc.callbacks:
+            gc.callbacks.append(self)
+        return self.spent
+
+
+_COLLECTING = _Collecting()
