@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import uuid
 from inspect import signature
@@ -561,10 +562,28 @@ def test_the_file_of_a_dead_controller(scratch):
         launch.connect_client()
 
 
-def test_a_port_that_another_program_has_got(scratch):
+def test_a_port_that_another_program_has_got(scratch, monkeypatch):
+    monkeypatch.setattr(launch, "_GREETING", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         connection_file(scratch, silent.getsockname()[1])
         assert not launch.running_default_cluster()
+
+
+def test_a_controller_that_is_kept_from_its_work_greets_late(scratch):
+    """Somebody listens: that nothing runs cannot be known in a moment."""
+
+    def greet():
+        for pause in (0.4, *[0.0] * (len(PORTS) - 1)):
+            with late.accept()[0] as connection:
+                time.sleep(pause)
+                connection.sendall(b"\xff" + bytes(8) + b"\x7f")
+
+    with socket.create_server(("127.0.0.1", 0)) as late:
+        connection_file(scratch, late.getsockname()[1])
+        greeter = threading.Thread(target=greet, daemon=True)
+        greeter.start()
+        assert launch.running_default_cluster()
+        greeter.join()
 
 
 @LINUX

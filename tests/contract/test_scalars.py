@@ -71,6 +71,28 @@ def test_a_number_kept_under_another_name_stays_as_it_is(given):
         assert hash(kept) == hash(float(kept))
 
 
+#: What makes an array of a number ``s``.
+ARRAYS = (
+    "xp.reshape(s, (1,))|s.reshape(1, 1)|xp.ravel(s)|s.ravel()|s[None]|s[..., None]|s[...]|s.flat|"
+    "xp.expand_dims(s, 0)|xp.atleast_1d(s)|xp.atleast_2d(s.T)|xp.array(s, copy=None, ndmin=1)|"
+    "xp.asarray(s)[None]|xp.ascontiguousarray(s)|s.flatten()|xp.split(xp.atleast_1d(s), 1)[0]|"
+    "xp.atleast_1d(s.view())|xp.atleast_1d(s.real)|xp.atleast_1d(xp.squeeze(s))"
+).split("|")
+
+
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_an_array_of_a_number_is_no_view_of_it(given, place):
+    """Numbers do not change, so that all names of one may have it."""
+    with setting(place=place):
+        for code in ARRAYS:
+            for names in given:
+                s = names["x"].sum()
+                made = eval(code, names | {"s": s})
+                made[...] = 99
+                assert float(s) == 10, code
+                assert float(made[(0,) * getattr(made, "ndim", 1)]) == 99, code
+
+
 @pytest.mark.parametrize(
     "code",
     [

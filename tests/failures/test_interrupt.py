@@ -391,6 +391,7 @@ def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
     with CtrlC(0.3, after=lambda: lost):
         total.item()
     assert lost == [1]
+    interrupt_until_idle(cluster)
     assert reading(total) is dnb.LostArrayError
     w.check()
 
@@ -404,11 +405,16 @@ def test_an_engine_whose_reply_through_ipyparallel_gets_lost(cluster, monkeypatc
         done = session.transport.done
         monkeypatch.setattr(stuck, "get", not_ready)
         monkeypatch.setattr(session.transport, "done", lambda t: stuck not in t and done(t))
-        with session.recorder.lock:
-            while session.connection.sent:  # engines that do not answer soon are asked once more
-                session._interrupt(KeyboardInterrupt())
+        interrupt_until_idle(session)
         assert reading(total) is dnb.LostArrayError
         w.check()
+
+
+def interrupt_until_idle(session):
+    """Interrupt again while engines do not answer soon: only then are they asked once more."""
+    with session.recorder.lock:
+        while session.connection.sent:
+            session._interrupt(KeyboardInterrupt())
 
 
 def not_ready(timeout):

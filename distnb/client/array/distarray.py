@@ -449,7 +449,7 @@ class DistArray(Array):
         if is_advanced(key):
             return get_advanced(self, key)
         view, is_element = index_view(self._view or self.dview, key)
-        found = self.alias(view)
+        found = self if self.single and is_element and not self.shape else self.alias(view)
         # As in NumPy, an index of all axes takes the element's value of now, not a view,
         if is_element:
             return element(found)
@@ -1113,7 +1113,7 @@ class DistArray(Array):
     @property
     def flat(self) -> Flat:
         """The elements in C order, to index and to assign to."""
-        return Flat(self)
+        return Flat(self[...] if self.single and not self.shape else self)
 
     @flat.setter
     def flat(self, value: ArrayLike) -> None:

@@ -82,7 +82,7 @@ def _shown(x: Array, seconds: float) -> Shown:
     asked = glimpse.ask(x.session, [partial(_fetch, x, key) for key in keys], seconds)
     if isinstance(asked, str):
         return Shown("", asked)
-    parts = [(key, x[key].placed) for key in keys]
+    parts = [(key, _corner(x, key).placed) for key in keys]
     later = partial(_come, asked, hollow(x.shape, x.dtype, items), parts, items)
     return later() or Shown("", WAITING, later)
 
@@ -114,7 +114,11 @@ def _items(shape: Ints) -> int:
 
 
 def _fetch(x: Array, key: Subscript, slot: int) -> Fetch:
-    return Fetch(slot, x[key].operand, x.session.site())
+    return Fetch(slot, _corner(x, key).operand, x.session.site())
+
+
+def _corner(x: Array, key: Subscript) -> Array:
+    return x[key] if x.shape else x
 
 
 def _of_elements(found: np.ndarray, items: int) -> Shown:

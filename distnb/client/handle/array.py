@@ -216,15 +216,28 @@ class Array(Fields, NDArrayOperatorsMixin):
 
     def alias(self, view: View, writeable: bool | None = None) -> Self:
         """Return an array with another view of the same base; of one in a file, of that part."""
+        if writeable is None:
+            writeable = self.writeable
+        if self.single and writeable and not self.shape:
+            return self._apart(len(view.shape))
         base = self._base or self.dbase
         look = base.look
         if look is not None and not self.writeable:
             part = look.part(base, view)
             if part is not None:
                 return part
-        found = type(self)(base, view, self.writeable if writeable is None else writeable)
+        found = type(self)(base, view, writeable)
         found._owner = self if self._owner is None else self._owner
         return found
+
+    def _apart(self, ndim: int) -> Self:
+        """Return an array of a scalar: one of its own, as NumPy's, since scalars do not change."""
+        found = self.copy()
+        found.single = False
+        view = found.dview
+        for _ in range(ndim):
+            view = view.insert(0)
+        return found.alias(view)
 
     def become(self, other: Array) -> None:
         """Be what another array is, as if it had been this one."""

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, Elements, read_only
 from distnb.client.handle.conversion import array_of, broadcast, check_session, move_out
-from distnb.client.handle.host_arrays import all_here, stored, tell_discarded, watched
+from distnb.client.handle.host_arrays import all_here, stored, watched
 from distnb.client.handle.indexing import BASIC, index_view
 from distnb.client.reach.decorators import in_reach
 from distnb.client.reach.whole_functions import put_in_reach
@@ -181,8 +181,6 @@ def values_for(
     """
     if isinstance(value, Array) and value.here is None:
         check_session(value, x.session)
-        if dtype is None:
-            tell_discarded(value.dtype, x.dtype)
         value = broadcast(_fitting(value, shape), shape)
     else:
         data = _host_values(value, x.dtype if dtype is None else dtype)

@@ -568,4 +568,9 @@ def nanstd(
     found = nanvar(
         a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
     )
-    return elementwise("sqrt", found, out=out)
+    if out is not None or found.dtype.kind in "fc":
+        return elementwise("sqrt", found, out=out)
+    # NumPy puts roots where squares of integers were: a scalar is cut, an array cannot hold them.
+    if found.ndim:
+        return elementwise("sqrt", found, out=found)
+    return elementwise("sqrt", found).astype(found.dtype)

@@ -69,8 +69,8 @@ RESTART = 60.0
 #: Seconds after which engines are asked once more: what they were asked may have been dropped.
 _DROPPED = 2.0
 
-#: Seconds until the hub answers, or an engine.
-_ANSWER = 10.0
+#: Seconds until the hub answers, or an engine; until a controller's sockets greet.
+_ANSWER, _GREETING = 10.0, 5.0
 
 #: Seconds that a watchdog has to end what is left of a cluster.
 _ENDING = 3.0
@@ -556,7 +556,7 @@ def _connect(profile: str | None, cluster_id: str | None) -> ipyparallel.Client:
         got = f"no connection file {path}"
         raise ConnectionError(explain(what, got, "a running cluster", START_ONE))
     # With ssh the ports are elsewhere, and the client makes the tunnels.
-    if not info.get("ssh") and not _answers(info, timeout=2.0):
+    if not info.get("ssh") and not _answers(info, near=2.0):
         got = f"no answer at {info.get('interface')}"
         do = f"{START_ONE}, or remove what an ended one left: {path}"
         raise ConnectionError(explain(what, got, "a running cluster", do))
@@ -570,9 +570,9 @@ def _connect(profile: str | None, cluster_id: str | None) -> ipyparallel.Client:
 def running_default_cluster() -> bool:
     """Tell whether a cluster of the default profile can be reached.
 
-    Quick in every case, and not misled by files that an ended controller has left.
+    Quick where nothing listens, and not misled by files that an ended controller has left.
     """
-    return _answers(load_json(_connection_file(_profile_folder(None), None)), timeout=0.2)
+    return _answers(load_json(_connection_file(_profile_folder(None), None)), near=0.2)
 
 
 def _profile_folder(profile: str | None) -> Path:
@@ -581,10 +581,11 @@ def _profile_folder(profile: str | None) -> Path:
     return Path(base).expanduser() / f"profile_{profile or 'default'}"
 
 
-def _answers(info: dict[str, Any], timeout: float) -> bool:
+def _answers(info: dict[str, Any], near: float) -> bool:
     """Tell whether ZeroMQ sockets listen on the ports of a connection file.
 
-    All of them are tried: after a controller died, others may have got some of its ports.
+    Somebody must listen within ``near`` seconds, and greet within those that it takes where the
+    machine is busy. All are tried: after a controller died, others may have got some of its ports.
     """
     scheme, _, host = str(info.get("interface", "")).partition("://")
     names = ("registration", "control", "mux", "task", "iopub", "notification", "broadcast")
@@ -594,16 +595,15 @@ def _answers(info: dict[str, Any], timeout: float) -> bool:
     if host in ("*", "0.0.0.0"):
         location = info.get("location")
         host = "127.0.0.1" if location == socket.gethostname() else str(location)
-    deadline = time.monotonic() + timeout
-    return all(_speaks_zeromq(host, port, deadline) for port in ports)
+    deadline = time.monotonic() + _GREETING
+    return all(_speaks_zeromq(host, port, near, deadline) for port in ports)
 
 
-def _speaks_zeromq(host: str, port: int, deadline: float) -> bool:
+def _speaks_zeromq(host: str, port: int, near: float, deadline: float) -> bool:
     """Tell whether a listener greets as ZeroMQ does: the first of 10 bytes is ff, the last 7f."""
     greeting = b""
     with contextlib.suppress(OSError):
-        left = max(0.01, deadline - time.monotonic())
-        with socket.create_connection((host, port), timeout=left) as connection:
+        with socket.create_connection((host, port), timeout=near) as connection:
             while len(greeting) < 10:
                 connection.settimeout(max(0.01, deadline - time.monotonic()))
                 if not (more := connection.recv(10 - len(greeting))):
