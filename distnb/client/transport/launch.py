@@ -602,11 +602,13 @@ def _answers(info: dict[str, Any], near: float) -> bool:
 def _speaks_zeromq(host: str, port: int, near: float, deadline: float) -> bool:
     """Tell whether a listener greets as ZeroMQ does: the first of 10 bytes is ff, the last 7f."""
     greeting = b""
-    with contextlib.suppress(OSError):
-        with socket.create_connection((host, port), timeout=near) as connection:
-            while len(greeting) < 10:
-                connection.settimeout(max(0.01, deadline - time.monotonic()))
-                if not (more := connection.recv(10 - len(greeting))):
-                    break
-                greeting += more
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection((host, port), timeout=near) as connection,
+    ):
+        while len(greeting) < 10:
+            connection.settimeout(max(0.01, deadline - time.monotonic()))
+            if not (more := connection.recv(10 - len(greeting))):
+                break
+            greeting += more
     return len(greeting) == 10 and greeting[0] == 0xFF and greeting[9] == 0x7F
