@@ -65,6 +65,10 @@ class Grid:
     sizes: Ints
     strides: Ints
 
+    def __getstate__(self) -> dict[str, object]:
+        """Have what it is sent, and not what is known of it, which other threads may find now."""
+        return {"first": self.first, "sizes": self.sizes, "strides": self.strides}
+
     @classmethod
     def of(cls, sizes: Sequence[int], first: int = 0) -> Grid:
         """Return the row-major grid of consecutive ranks."""
@@ -125,6 +129,10 @@ class Layout:
     grid: Grid
     axes: tuple[Axis, ...]
     dims: Ints
+
+    def __getstate__(self) -> dict[str, object]:
+        """Have what it is sent; see :meth:`Grid.__getstate__`."""
+        return {"grid": self.grid, "axes": self.axes, "dims": self.dims}
 
     def __hash__(self) -> int:
         return self._hash

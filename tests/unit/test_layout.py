@@ -1,5 +1,6 @@
 """Layouts, views, and what a rank holds of a view: against sets of indices and against NumPy."""
 
+import pickle
 import re
 from itertools import combinations, product
 from math import isqrt, prod
@@ -896,3 +897,12 @@ def test_parts_in_order_are_the_array(size):
             np.testing.assert_array_equal(found, flat)
             seen += 1
     assert seen >= 20
+
+
+def test_a_layout_is_sent_as_it_is_and_not_with_what_is_known_of_it():
+    """Another thread may find out more meanwhile; and engines know equal batches by their bytes."""
+    layout = make_layout((6, 4), 4, ("block", "cyclic"))
+    before = pickle.dumps(layout)
+    assert (layout.copies, layout.split, layout.grid.last, hash(layout))[:3] == (1, 4, 3)
+    assert pickle.dumps(layout) == before
+    assert pickle.loads(before) == layout

@@ -153,12 +153,13 @@ class Connection:
         """
         numbered = tuple([c for c in commands if type(c) is not Free])
         freed = tuple([h for c in commands if type(c) is Free for h in c.bases])
+        again = Again(placed or commands, buffers)
+        # What fails here, as where memory is full, fails before the batch counts.
+        message = encode(Batch(self.batches + 1, self.epoch, again.commands, bool(config.fuse)))
         self.leaving = (self.batches + 1, numbered)  # before it counts: see Session.settled
         self.batches += 1
-        again = Again(placed or commands, buffers)
         at = perf_counter_ns()
         sent = Sent(at, self.batches, self.epoch, None, numbered, freed, errors, again)
-        message = encode(Batch(self.batches, self.epoch, again.commands, bool(config.fuse)))
         self.bytes_out += len(message)
         self._transport.latest = self.batches
         try:

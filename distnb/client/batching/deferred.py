@@ -41,8 +41,9 @@ class Deferred:
 
     def defer(self, base: _Base, make: Maker[_Base]) -> None:
         """Let ``make(base)`` record what makes a base, before anything else is recorded."""
-        self.record()
-        self.pending = (weakref.ref(base) if self._weak else lambda: base, make)
+        with self._lock:
+            self.record()
+            self.pending = (weakref.ref(base) if self._weak else lambda: base, make)
 
     def withdraw(self, base: object) -> Any:
         """Return what was to make a base, and forget it; None if it was called."""
@@ -56,8 +57,8 @@ class Deferred:
         """Have the base made, if there is one and somebody has it still."""
         if self.pending is None:
             return
-        with self._lock:
+        with self._lock:  # to the end: another thread is not to record what needs it before
             pending, self.pending = self.pending, None
-        base = pending[0]() if pending is not None else None
-        if pending is not None and base is not None:
-            pending[1](base)
+            base = pending[0]() if pending is not None else None
+            if pending is not None and base is not None:
+                pending[1](base)

@@ -191,6 +191,13 @@ class Array(Fields, NDArrayOperatorsMixin):
         base = self._base or self.dbase
         if base.session.closed:
             base.session.check_open()
+        if base.look is not None or base.lost or base.known is not None or base.near is not None:
+            with base.session.recorder.lock:  # another thread may be about to do the same
+                self._bring_out(base)
+        return Operand(base.handle, self._view or self.dview)
+
+    def _bring_out(self, base: Base) -> None:
+        """Let engines have what a base holds."""
         if base.look is not None:
             base.look.refresh(base)
         if base.lost:
@@ -200,7 +207,6 @@ class Array(Fields, NDArrayOperatorsMixin):
         if base.near is not None:
             leave(base)
             self._near = None
-        return Operand(base.handle, self._view or self.dview)
 
     @property
     def bound(self) -> Operand | InNotebook:
@@ -412,18 +418,21 @@ def hosted(session: Session, elements: np.ndarray) -> Any:
 
 def leave(base: Base) -> None:
     """Give a base that is in reach to the engines, which are to read or write it."""
-    if base.look is not None:
-        base.look.leave(base)
-        return
-    near: Any = base.near
     session = base.session
-    if base.nbytes >= 0:  # they have it, where it is
-        base.since = session.batches + 1
-    else:
-        base.move(base.layout)
-        parts = None if base.memory is not None else parts_of(session.size, near, base.layout)
-        record_creation(base, base.laid("same") if parts is None else ("data", parts))
-    base.near = base.kept = None  # it may have been written here
+    with session.recorder.lock:
+        near: Any = base.near
+        if base.look is not None:
+            base.look.leave(base)
+            return
+        if near is None:  # another thread has given it
+            return
+        if base.nbytes >= 0:  # they have it, where it is
+            base.since = session.batches + 1
+        else:
+            base.move(base.layout)
+            parts = None if base.memory is not None else parts_of(session.size, near, base.layout)
+            record_creation(base, base.laid("same") if parts is None else ("data", parts))
+        base.near = base.kept = None  # it may have been written here
 
 
 def create(
@@ -484,7 +493,8 @@ def record_creation(base: Base, how: tuple[Any, ...]) -> None:
 
 def record_known(base: Base) -> None:
     """Record the creation of an element whose value is known."""
-    assert base.known is not None
+    if base.known is None:  # another thread has recorded it
+        return
     how = ("fill", base.known.item())
     base.begin(base.layout)
     base.session.record(

@@ -104,9 +104,12 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
                 "assign value.to_numpy()",
             )
         )
-    base.move(layout or default_layout(base.shape, base.session.size))
-    record_creation(base, ("data", parts_of(base.session.size, host, base.layout)))
-    base.host = base.near = base.kept = None
+    with base.session.recorder.lock:
+        if base.host is None:  # another thread has given it
+            return
+        base.move(layout or default_layout(base.shape, base.session.size))
+        record_creation(base, ("data", parts_of(base.session.size, host, base.layout)))
+        base.host = base.near = base.kept = None
 
 
 def _copy_of(x: Array) -> Any:

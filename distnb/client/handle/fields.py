@@ -84,9 +84,11 @@ def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None)
 def viewed(x: Fields, taken: np.ndarray, base: Base, key: tuple[Any, Subscript | Turn]) -> Any:
     """Return the array of a view of one in reach; ``key`` is another view and an index of it."""
     found: Any = nd.bare(_made)
+    whole = base.near
+    here = whole is not None and whole is x._whole  # else another thread has given it to engines
     found._base = base
-    found._near = taken
-    found._whole = base.near
+    found._near = taken if here else None
+    found._whole = whole if here else None
     found._key = key
     found._owner = x if x._owner is None else x._owner
     found._view = found._placed = found.promise = None

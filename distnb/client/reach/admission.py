@@ -92,12 +92,13 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     away = [base for a in arrays if (base := a.dbase).near is None]
     if not away:
         return True
-    worth = [_pays(base, pace) for base in away]  # each is wanted once more
-    if not all(worth) or not _ready(session):
-        return False
-    if not all(_come(base, pace) for base in away):
-        return False
-    pace.came(session)
+    with session.recorder.lock:  # nothing is recorded between what is asked and what is done
+        worth = [_pays(base, pace) for base in away]  # each is wanted once more
+        if not all(worth) or not _ready(session):
+            return False
+        if not all(_come(base, pace) for base in away):
+            return False
+        pace.came(session)
     return True
 
 

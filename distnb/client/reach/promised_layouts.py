@@ -99,7 +99,9 @@ def promised(
         else:
             base = x._base
             promise, shape = base.promise or base.layout, base.shape
-            view = None if x._near is base.near else x._key or x.dview  # type: ignore[attr-defined]
+            mine = x._near  # None if another thread has given it to the engines just now
+            whole = mine is not None and mine is base.near
+            view = None if whole else x._key or x.dview  # type: ignore[attr-defined]
         if type(promise) is Promise:
             if promise._found is not None:
                 promise = promise._found
@@ -127,8 +129,8 @@ def told(x: Array) -> tuple[Any, Ints, Any]:
     """
     if x._whole is None:
         return x.promise, x._near.shape, None  # type: ignore[union-attr]
-    base = x.dbase
-    view = None if x._near is base.near else x._key or x.dview
+    base, near = x.dbase, x._near
+    view = None if near is not None and near is base.near else x._key or x.dview
     return base.promise or base.layout, base.shape, view
 
 

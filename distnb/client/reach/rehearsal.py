@@ -14,7 +14,7 @@ import numpy as np
 
 from distnb.client.batching.recorder import Recorder
 from distnb.client.handle.array import Array, hosted, is_whole
-from distnb.client.handle.fields import is_away, near_of
+from distnb.client.handle.fields import is_away
 from distnb.client.handle.indexing import view_of
 from distnb.client.reach.promised_layouts import DEEPEST, Promise, told
 from distnb.client.session.bases import Base
@@ -43,13 +43,14 @@ class Part:
 
 
 def part(x: Array) -> Part:
-    """Return the part that an array in reach plays."""
-    near, found = near_of(x), Part()
-    found.dtype = near.dtype
+    """Return the part that an array in reach plays, which other threads may take out of it."""
+    one: Any = x
+    found = Part()
+    found.dtype = one.dtype
     if is_away(x):
         found.layout, found.shape, found.view = told(x)
     else:
-        found.layout, found.shape, found.view = None, near.shape, None
+        found.layout, found.shape, found.view = None, one.shape, None
     return found
 
 

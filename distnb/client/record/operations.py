@@ -280,19 +280,27 @@ def done(session: Session, op: str, template: Template, inputs: Sequence[Any], o
     """Do an operation: here if it is small, and recorded if not."""
     arrays = [x for x in (*inputs, out) if isinstance(x, Array)]
     if admitted(session, arrays, template.nbytes):
-        return _computed(session, table.ELEMENTWISE[op], template, inputs, out)
+        found = _computed(session, table.ELEMENTWISE[op], template, inputs, out)
+        if found is not None:
+            return found
     return operation_cache.repeat(session, op, template, inputs, out)
 
 
 def _computed(
     session: Session, row: table.Elementwise, template: Template, inputs: Sequence[Any], out: Any
 ) -> Any:
-    """Do an operation on arrays in reach; return its result."""
+    """Do an operation on arrays in reach; return its result.
+
+    None if another thread has given one of them to the engines meanwhile.
+    """
     args = [x.near if isinstance(x, Array) else x for x in inputs]
     made = template.made
+    into = out.near if made is None else args[0]
+    if into is None or any(x is None for x in args):
+        return None
     if made is None:
         out.dbase.about_to_be_written()
-        host_arrays.watched(row.name, row.run, *args, out=(out.near,))
+        host_arrays.watched(row.name, row.run, *args, out=(into,))
         return out
     near = (
         room_for(session, made.shape, made.dtype, made.layout)

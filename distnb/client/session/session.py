@@ -127,7 +127,8 @@ class Session(Closable):
         self.functions = Functions(self._define, self.recorder.delete)
         self.connection = Connection(transport)
         self.sharing = None if transport.turns is None else Sharing(self, transport.turns)
-        self.memory = SharedMemory(self.ask, transport.concurrent, segment, self.handles.budget)
+        asking = self.ask, self.recorder.lock, transport.concurrent
+        self.memory = SharedMemory(*asking, segment, self.handles.budget)
         self.ledger = Ledger(self.memory, self.handles)
         self.recovery = Recovery(self)
         #: What lets it outlive the notebook, and the arrays that were given a name here.
@@ -552,11 +553,10 @@ class Session(Closable):
 
     def _reading(self) -> Reading:
         """Return the engines' accounts, when all is done that was recorded so far."""
-        asked = perf_counter_ns()
-        accounts = self.ask(lambda slot: Ask(slot, "clocks"))
-        now, apart = perf_counter_ns(), not self.transport.inline  # from the engines
-        notebook = self.measuring.clock.read() if apart else None
-        return Reading(asked, now, accounts, self.recorded, self.batches, notebook)
+        asked, accounts = perf_counter_ns(), self.ask(lambda slot: Ask(slot, "clocks"))
+        there = perf_counter_ns()
+        did = None if self.transport.inline else self.measuring.clock.read()
+        return Reading(asked, there, accounts, self.recorded, self.batches, did)
 
     # -- closing -----------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from math import prod
 from typing import Any
 
@@ -37,6 +38,8 @@ class SharedMemory:
     ----------
     ask : callable
         Asks all engines, and waits (:meth:`distnb.client.session.session.Session.ask`).
+    lock : context manager
+        The recorder's, with which one asks.
     possible : bool
         Whether there can be one: not where each rank has a notebook of its own (SPMD).
     segment : SharedSegment, optional
@@ -48,11 +51,12 @@ class SharedMemory:
     def __init__(
         self,
         ask: Callable[[Callable[[int], Command]], list[Any]],
+        lock: AbstractContextManager[object],
         possible: bool,
         segment: SharedSegment | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self._ask = ask
+        self._ask, self._asking = ask, lock
         self._budget = budget
         self._given = segment
         self._pool: Pool | None = None
@@ -87,7 +91,9 @@ class SharedMemory:
     def available(self) -> bool:
         """Tell whether all engines have mapped the segment; the first call asks them."""
         if self._pool is None and self.possible:
-            self.possible = self._share()
+            with self._asking:
+                if self._pool is None:  # else another thread has asked
+                    self.possible = self._share()
         return self.possible and self._pool is not None
 
     def _share(self) -> bool:

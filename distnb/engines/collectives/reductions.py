@@ -10,6 +10,7 @@ where that is not all of an array.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
@@ -168,6 +169,8 @@ class OneProcess:
     def __init__(self, command: Reduce, placed: Placed, size: int) -> None:
         works = [Work(command, plan(placed, command.axes, r), False) for r in range(size)]
         self._parts = [_Values(work, Scratch()) for work in works]
+        #: Of threads that do the same, one after the other has the memory of intermediate results.
+        self._lock = threading.Lock()
         self._shapes = [placed.layout.local_shape(placed.shape, r) for r in range(size)]
 
     def rows(self) -> Ints | None:
@@ -214,6 +217,10 @@ class OneProcess:
 
     def run(self, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         """Reduce the ranks' blocks; of a result that several have, only the first is written."""
+        with self._lock:
+            self._run(blocks, outs)
+
+    def _run(self, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         for rank, (part, out) in enumerate(zip(self._parts, outs, strict=True)):
             tree, member = part.work.plan.up, part.work.plan.member
             first = tree.parent is None if tree else part.work.plan.down is None

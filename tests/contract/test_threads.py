@@ -1,0 +1,79 @@
+"""Several Python threads on arrays of one session: results are those of some order."""
+
+import random
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import setting
+
+#: Code in ``xp``, NumPy or distnb, vectors ``x`` of several lengths, matrices ``m``, a number ``k``.
+CODE = (
+    "(x * k).sum()|(x + k).max()|xp.sqrt(x * k).mean()|xp.sort(x * k)[:5]|xp.cumsum(x * k)[-1]|"
+    "(m * k).sum(axis=0)|(m * k).sum(axis=1)|(m * k).T.copy()[0]|(m * k) @ m[0]|(m * k) @ m|"
+    "xp.where(x > k / 9, x, k).sum()|x[x > k / 9].sum()|xp.histogram(x * k, 5)[0]|"
+    "xp.median(x * k)|xp.var(m * k, axis=1)|xp.argmax(x * (k + 1))|xp.outer(x[:7], x[:5] * k)|"
+    "xp.concatenate([x[:5] * k, x[-5:]])|xp.fft.fft(x[:40] * k)[3]|xp.dot(x, x * k)|"
+    "xp.einsum('ij,j->i', m, m[0] * k)|xp.unique(xp.floor(x * k))|(x * k).reshape(-1, 10).sum(0)|"
+    "xp.roll(x * k, 3)[:5]|float((x * k)[17])|xp.convolve(x[:50], x[:5] * k)|xp.all(x * k <= k)|"
+    "xp.linalg.solve(m[:5, :5] + 9 * xp.eye(5), x[:5] * k)|(x[:40] * k).tolist()|"
+    "xp.searchsorted(xp.sort(x * k), k / 2)|xp.stack([m[0] * k, m[1]]).sum(axis=1)"
+).split("|")
+
+#: Turns of each thread; lengths of vectors and of matrices' sides.
+TURNS, LENGTHS, SIDES = 20, (50, 5_000, 300_000), (7, 60)
+
+
+@pytest.fixture
+def hasty():
+    """Threads take turns much more often than they do by themselves."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.ways("started")
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_threads_get_numpys_results(session, hasty, place):
+    rng = np.random.default_rng(5)
+    vectors = [rng.random(n) for n in LENGTHS]
+    matrices = [rng.random((n, n)) for n in SIDES]
+    shared = {id(a): dnb.array(a) for a in (*vectors, *matrices)}
+    wrong: list[object] = []
+
+    def work(seed):
+        chosen = random.Random(seed)
+        for _ in range(TURNS):
+            code, k = chosen.choice(CODE), chosen.randrange(8)
+            x, m = chosen.choice(vectors), chosen.choice(matrices)
+            names = {"np": np, "k": k}
+            expected = eval(code, names | {"xp": np, "x": x, "m": m})
+            found = eval(code, names | {"xp": dnb, "x": shared[id(x)], "m": shared[id(m)]})
+            if not np.allclose(np.asarray(found), expected):
+                wrong.append((code, len(x), len(m), k))
+
+    with setting(place=place), ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(8)))
+    assert not wrong
+
+
+def test_an_element_of_one_thread_is_made_whatever_the_others_record(session, hasty):
+    """It is recorded as soon as anything else is, by whoever does that."""
+    x = dnb.arange(1000.0, dist="block")
+    start, wrong = threading.Barrier(4), []
+
+    def work(thread):
+        start.wait()
+        for i in range(100):
+            element = x[(thread * 100 + i) % 1000]
+            if float(element + 0) != (thread * 100 + i) % 1000:
+                wrong.append((thread, i))
+
+    with setting(place="engines"), ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert not wrong
