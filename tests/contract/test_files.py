@@ -114,12 +114,12 @@ def test_archives_both_ways(here, save, shape):
     x = numbers(shape)
     for dist in layouts_of(shape):
         ours = dnb.array(x, dist=dist)
-        getattr(dnb, save)("a.npz", ours, b=ours.T, c=x)
+        getattr(dnb, save)("a.npz", ours, b=ours.T, c=x, d=ours[None])
         with zipfile.ZipFile("a.npz") as archive:
             assert archive.testzip() is None
         with np.load("a.npz") as found:
-            assert sorted(found.files) == ["arr_0", "b", "c"]
-            for name, want in (("arr_0", x), ("b", x.T), ("c", x)):
+            assert sorted(found.files) == ["arr_0", "b", "c", "d"]
+            for name, want in (("arr_0", x), ("b", x.T), ("c", x), ("d", x[None])):
                 same(found[name], want)
         getattr(np, save)("n.npz", x, b=x.T)
         with dnb.load("n.npz", dist=dist) as found:

@@ -84,6 +84,20 @@ CASES = {
         for call in ("take(A([1, 2, 3]), [0, 2]", "compress([1, 0, 1], A([1, 2, 3])")
         for kind in ("i1", "i8", "f4", "f8", "u8")
     ),
+    "reduceat": (
+        "xp.add.reduceat(A(np.ones(40)), np.array([5, 0, 7], 'B'))",
+        "xp.add.reduceat(A(np.arange(12.0)), A([3, 1, 4], 'u2'))",
+    ),
+    "leading zeros": (
+        "xp.polymul(A([0.0, 1]), A([3.0, 1]))",
+        "xp.polymul(A([0.0, 0]), A([3.0, 1]))",
+        "xp.polymul(A([0, 0, 2]), A([1, 2]))",
+    ),
+    "unions": (
+        "xp.union1d(A([0, 1, 2, 1], 'u1'), 3)",
+        "xp.union1d(2.5, A([0, 1], 'f4'))",
+        "xp.union1d(A([0, 1], 'u1'), A([[5, 1]], 'i2'))",
+    ),
     "digitize": (
         "xp.digitize(A([0.5, 1.0, 2.0, 3.5]), [3, 2, 1])",
         "xp.digitize(A([0.5, 1.0, 2.0, 3.5]), [3, 2, 1], right=True)",
@@ -408,6 +422,17 @@ CASES = {
 
 #: Statements, which leave an array ``r``.
 WRITES = (
+    "r = A(np.ones(3)); xp.add.at(r, A(0), 5)",
+    "r = A(np.ones(3)); xp.add.at(r, np.array(0), 5)",
+    "r = A(np.ones((2, 3))); xp.add.at(r, (slice(0, 2), A(1)), 5)",
+    "r = A(np.ones((2, 3))); xp.add.at(r, (A(1), A(2)), 5)",
+    "r = A(np.ones(3)); xp.negative.at(r, A(1))",
+    "r = A([1, 2, 3], 'f4'); xp.add.at(r, slice(None), 16777217)",
+    "r = A([1, 2, 3], 'f2'); xp.multiply.at(r, slice(None), 0.1)",
+    "r = A([1, 1, 1], 'u1'); xp.add.at(r, slice(None, None, 2), 300)",
+    "r = A([1.0, 2]); x, y = xp.unstack(r); x += 5",
+    "r = A(np.ones((2, 6))); h = xp.rot90(r, 0); h.shape = (3, 4)",
+    "r = A([3, 1, 2]); xp.diff(r, 0).sort()",
     "r = A(np.ones((3, 3))); xp.fill_diagonal(r, [])",
     "r = A(np.zeros((3, 4))); xp.add.at(r, (..., 1), 5.0)",
     "r = A(np.zeros((3, 4))); xp.add.at(r, ..., 5.0)",
@@ -1038,3 +1063,44 @@ def test_results_are_arrays_if_that_is_asked_for(session, place):
             dnb.add(x, 1, ...)
         with pytest.raises(TypeError, match="not per-operand"):
             dnb.add(x, 1, out=(...,))
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std", "nanmean"])
+def test_an_output_of_more_digits_is_what_is_computed_in(session, name):
+    data = np.array([[0.1, 0.2, 0.4]], "f4")
+    for shape, axis in (((), None), ((1,), 1)):
+        expected = getattr(np, name)(data, axis=axis, out=np.zeros(shape))
+        found = getattr(dnb, name)(dnb.array(data, dist="block"), axis=axis, out=dnb.zeros(shape))
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-14)
+
+
+def test_what_a_vectorized_function_gives_is_an_array_also_of_no_axes(session):
+    found = dnb.vectorize(lambda p: p * 2, otypes=[float])(dnb.array(3.0))
+    other = found
+    found += 1
+    assert float(other) == 7
+    first, second = dnb.vectorize(lambda p: (p, p + 1))(dnb.array(2))
+    first[...] = 5
+    assert (int(first), int(second)) == (5, 3)
+
+
+def test_ranks_of_fits_are_scalars(session):
+    x = dnb.array(np.linspace(-1, 2, 25))
+    _, _, rank, _, bound = dnb.polyfit(x, x**3, 3, full=True)
+    assert hash(rank) == hash(4)
+    assert hash(bound) is not None
+
+
+@pytest.mark.parametrize("dist", ["block", None])
+def test_strides_lead_through_what_numpy_asks_for(session, dist):
+    """NumPy's function has no protocol: it asks for an array, and goes on by the strides."""
+    strided = np.lib.stride_tricks.as_strided
+
+    def run(make):
+        x, m = make(np.arange(10.0)), make(np.arange(24.0).reshape(4, 6))
+        views = (x[2:7], x[::-1], m.T, m[1:, 1::2], m.reshape(6, 4)[::2])
+        found = [strided(v, v.shape, v.strides) for v in views]
+        return [*found, strided(x[4:], (3, 3), (-8, 8)), strided(x[2:7], (3, 3), (8, 8))]
+
+    for expected, found in zip(run(np.array), run(lambda a: dnb.array(a, dist=dist)), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -221,3 +221,34 @@ def test_what_is_not_taken_is_named(session, tmp_path):
     falling = np.ones(3), np.array([0, 1, 2]), np.array([0, 2, 1, 3])
     with pytest.raises(ValueError, match="indptr"):
         sparse.csr_array(falling, shape=(3, 3))
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("key", [slice(None), ..., (slice(None), slice(None)), slice(0, 2)])
+def test_a_slice_of_all_of_it_is_a_copy(session, fmt, key):
+    for module in (sp, sparse):
+        whole = getattr(module, f"{fmt}_array")(np.array([[1.0, 2], [0, 3]]))
+        part = whole[key]
+        whole *= 10
+        part.data[:1] = 7
+        assert part.toarray()[1].tolist() == [0, 3]
+        assert whole.toarray().tolist() == [[10, 20], [0, 30]]
+
+
+@pytest.mark.parametrize("to", ["tocsr", "tocsc"])
+def test_triplets_in_rows_have_elements_of_their_own(session, to):
+    for module in (sp, sparse):
+        triplets = module.coo_array(np.array([[1.0, 2], [0, 3]]))
+        rows = getattr(triplets, to)()
+        triplets *= 10
+        assert rows.toarray().tolist() == [[1, 2], [0, 3]]
+        kept = getattr(module, f"{to[2:]}_array")(triplets)
+        kept.data[:] = 9
+        assert triplets.toarray().tolist() == [[10, 20], [0, 30]]
+
+
+def test_diagonals_may_be_longer_than_there_is_room(session):
+    ones = np.ones(3)
+    expected = sp.diags_array([ones, 2 * ones], offsets=[0, 1], shape=(3, 3))
+    found = sparse.diags_array([ones, 2 * ones], offsets=[0, 1], shape=(3, 3))
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())

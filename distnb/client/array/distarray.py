@@ -30,7 +30,14 @@ from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
-from distnb.client.array.reading import element, elements, read, tell_of_gather
+from distnb.client.array.reading import (
+    element,
+    elements,
+    is_for_strides,
+    laid_out,
+    read,
+    tell_of_gather,
+)
 from distnb.client.files.numpys import File, tofile
 from distnb.client.handle.arguments import (
     Axes,
@@ -371,7 +378,7 @@ class DistArray(Array):
                 )
             )
         tell_of_gather(self)
-        found = self.to_numpy()
+        found = laid_out(self) if is_for_strides(sys._getframe(1)) else self.to_numpy()
         return found if dtype is None else found.astype(dtype)
 
     def __float__(self) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.array.prefetch import Prefetch
-from distnb.client.handle.array import Array, as_result
+from distnb.client.handle.array import Array, as_result, host_view
 from distnb.client.reach import admission
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
@@ -120,6 +121,24 @@ def read(x: Array) -> np.ndarray:
 def _shown(known: np.ndarray, x: Array) -> np.ndarray:
     """Return an element as a view shows it, which may have axes that are new or stretched."""
     return np.array(np.broadcast_to(known, x.shape)) if x.shape else known.copy()
+
+
+#: NumPy's function that takes strides as they are: it asks for an array, and has no protocol.
+_ASKS_FOR_STRIDES = np.lib.stride_tricks.as_strided.__code__
+
+
+def is_for_strides(caller: FrameType) -> bool:
+    """Tell whether who asks for an array is to go through memory by strides."""
+    return caller.f_code is _ASKS_FOR_STRIDES
+
+
+def laid_out(x: Array) -> np.ndarray:
+    """Return the elements with the strides that an array has, as a view of a copy of its base."""
+    base = x.dbase
+    if x.dview.is_whole(base.shape):
+        return x.to_numpy()
+    whole = Array.made(base, View.whole(base.shape))
+    return host_view(whole.__array__(), x.dview, x.writeable)
 
 
 class _Told:

@@ -233,7 +233,7 @@ def _direct(x: Array, stored: Stored, summed: bool, origin: Ints) -> bool:
 def _in_order(x: Array) -> bool:
     """Tell whether the parts of ranks, one after the other, are the array in C order."""
     layout = x.placed.layout
-    one_row = x.ndim == 0 or layout.parts(0) == layout.grid.size
+    one_row = not layout.dims or layout.parts(0) == layout.grid.size
     return (
         is_whole(x)
         and one_row

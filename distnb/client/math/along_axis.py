@@ -233,7 +233,10 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         kinds = _of_first(called, ins) if self.otypes is None else self.otypes
         dtypes = tuple(numeric(d) for d in kinds)
         called = called._replace(otypes="".join(d.char for d in dtypes))
-        return mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
+        found = mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
+        for each in found if isinstance(found, tuple) else (found,):
+            each.single = False  # NumPy's are arrays, also of no axes
+        return found
 
     def _of_stacks(self, called: calling.Elements, given: Sequence[ArrayLike]) -> Any:
         """Call a function of arrays of some last axes."""

@@ -25,7 +25,7 @@ from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
 from distnb.ops import table
 
-__all__ = ["told"]
+__all__ = ["told", "wider"]
 
 
 @stands_for(np.sum, small="sums", reduces="sum")
@@ -412,6 +412,14 @@ def _working_dtype(x: Array, dtype: DTypeLike | None) -> Any:
     return np.dtype(np.float32) if x.dtype == np.float16 else None
 
 
+def wider(x: Array, dtype: DTypeLike | None, out: Any) -> Any:
+    """Return the dtype to compute in: by default that of an output which holds more digits."""
+    if dtype is None and out is not None and x.dtype != np.float16:
+        found = np.result_type(out.dtype, x.dtype)
+        return found if found.kind == x.dtype.kind in "fc" and found != x.dtype else None
+    return dtype
+
+
 def _result_dtype(f: Callable[..., Any], x: Array, dtype: DTypeLike | None) -> np.dtype:
     return _asked_of(f, x.dtype, None if dtype is None else np.dtype(dtype))
 
@@ -481,6 +489,7 @@ def mean(
             return found
     axes = reduced_axes(axis, x.ndim)
     keep = kept(keepdims)
+    dtype = wider(x, dtype, out)
     total = reduce("sum", x, axes, _working_dtype(x, dtype), None, keep, np._NoValue, where)
     mean = _divided_by(total, _count(x, axes, where, keep), 0, 1)
     return _finish(mean, _result_dtype(np.mean, x, dtype), out)
@@ -565,7 +574,7 @@ def var(
         square = rest.real * rest.real + rest.imag * rest.imag
     else:
         square = elementwise("multiply", rest, rest)
-    kind = square.dtype if dtype is None and working is not None else dtype
+    kind = square.dtype if dtype is None and working is not None else wider(square, dtype, out)
     squares = reduce("sum", square, axes, kind, None, keep, np._NoValue, where)
     found = _divided_by(squares, _count(x, axes, where, keep), ddof, 3)
     return _finish(found, _result_dtype(np.var, x, dtype), out)
@@ -621,7 +630,10 @@ def std(
     ...     dnb.std(dnb.array([[1.0, 2.0], [3.0, 6.0]]), axis=0).to_numpy()
     array([1., 2.])
     """
-    found = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    first = out if isinstance(out, Array) and out.dtype.kind in "fc" else None  # as NumPy does
+    found = var(
+        a, axis, dtype, first, ddof, keepdims, where=where, mean=mean, correction=correction
+    )
     if found.dtype.kind in "biu":  # of a number NumPy casts the root, and of an array it refuses to
         root = elementwise("sqrt", found, out=found if found.ndim else None)
         return delivered(root.astype(found.dtype, copy=False), out)

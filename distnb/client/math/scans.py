@@ -446,6 +446,7 @@ def reduceat(
     kind = ufunc.reduceat(sample, at * 0, axis, dtype).dtype
     d = one_axis(axis, x.ndim)
     n = x.shape[d]
+    at = at.astype(np.intp, copy=False)
     for i in at[(at < 0) | (at >= n)]:
         raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     if x.here is not None:

@@ -46,7 +46,7 @@ def _plain(x: object) -> Any:
 def arrays_of(session: Session, found: object) -> Any:
     """Return a result of NumPy's, or several, as arrays of a session."""
     if isinstance(found, tuple):
-        return tuple(arrays_of(session, f) for f in found)
+        return tuple(f if isinstance(f, np.generic) else arrays_of(session, f) for f in found)
     return array_of(session, np.array(found))
 
 

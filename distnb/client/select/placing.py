@@ -275,7 +275,7 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
         return
     few = [np.ones(1, b.dtype if isinstance(b, Array) else np.asarray(b).dtype) for b in more]
     ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
-    key = indices if isinstance(indices, tuple) else (indices,)
+    key = tuple([_number(k) for k in (indices if isinstance(indices, tuple) else (indices,))])
     plain = written_here((x, *more, *key))
     if plain is not None:
         x.dbase.about_to_be_written()
@@ -285,7 +285,14 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
         _at_positions(ufunc, x, key, more)
     else:
         part = x[key if any(k is Ellipsis for k in key) else (*key, ...)]
-        elementwise(ufunc.__name__, part, *more, out=part, casting="unsafe")
+        values = [b if isinstance(b, Array) else np.asarray(b) for b in more]  # no number is weak
+        elementwise(ufunc.__name__, part, *values, out=part, casting="unsafe")
+
+
+def _number(k: Any) -> Any:
+    """Return an index, as a number where it is an array of one integer without axes."""
+    one = isinstance(k, Array | np.ndarray) and not k.ndim and k.dtype.kind in "iu"
+    return int(k) if one else k
 
 
 def _at_positions(ufunc: np.ufunc, x: Array, key: Subscript, more: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, as_result
 from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
@@ -49,6 +49,9 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     if found.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     d = one_axis(axis, found.ndim)
+    if found.ndim == 1:  # of scalars, which do not change
+        found = found.copy()
+        return tuple(as_result(found.alias(found.dview.fix(0, i))) for i in range(found.size))
     return tuple(found.alias(found.dview.fix(d, i)) for i in range(found.shape[d]))
 
 

@@ -216,7 +216,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> Array:
     if not (-x.ndim <= i < x.ndim and -x.ndim <= j < x.ndim):
         raise ValueError(f"Axes={axes} out of range for array of ndim={x.ndim}.")
     k = k % 4 if k % 4 in (0, 1, 2) else 3  # as NumPy, which takes a fraction for the latter
-    turned = x.swapaxes(i, j) if k % 2 else x
+    turned = x.swapaxes(i, j) if k % 2 else x[:]
     # After a quarter turn, what was along `j` runs backwards along `i`; after three, along `j`.
     for d, times in ((i, (1, 2)), (j, (2, 3))):
         if k in times:

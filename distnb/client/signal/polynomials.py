@@ -24,6 +24,7 @@ from distnb.client.record.creation import (
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.select.taking import flatnonzero
 from distnb.client.shape.joining import concatenate
 from distnb.client.signal.convolution import convolve
 
@@ -181,7 +182,15 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
     """
     x, y = _coefficients(a1, a2)
     found = at_once(np.polymul, x, y)
-    return convolve(x, y) if found is None else found
+    return convolve(_leading(x), _leading(y)) if found is None else found
+
+
+def _leading(x: Array) -> Array:
+    """Return coefficients from the first that is not 0."""
+    if not x.size or bool(x[0] != 0):
+        return x
+    places = flatnonzero(x)
+    return x[int(places[0]) :] if places.size else x[-1:]
 
 
 def _read(numpys: Callable[..., Any], *args: ArrayLike) -> Any:

@@ -212,6 +212,7 @@ def _diagonal(diagonal: Array, k: int, shape: tuple[int, int]) -> tuple[Any, Any
     length = min(m + min(k, 0), n - max(k, 0))
     if length < 0:
         raise ValueError(f"Offset {k} (index 0) out of bounds")
+    diagonal = diagonal[:length] if len(diagonal) > length else diagonal
     if len(diagonal) not in (1, length):
         raise ValueError(
             f"Diagonal length (index 0: {len(diagonal)} at offset {k}) does not agree with "

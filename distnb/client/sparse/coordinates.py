@@ -216,6 +216,7 @@ class coo_array(Extremes):
             )
         if self._origin is not None:
             found = self._origin._along(axis)
+            found = found.copy() if found.data is self._origin.data else found
             found.sum_duplicates()
             return found
         session, (major, minor) = self.session, self.coords if axis == 0 else self.coords[::-1]
@@ -425,7 +426,7 @@ class coo_array(Extremes):
                 coords.append(index)
                 shape.append(length)
         if keep is None:
-            return self._with_data(self.data)
+            return self._with_data(self.data.copy())
         data = self.data[keep]
         if not shape:
             return np.asarray(data.sum()).astype(self.dtype)[()]

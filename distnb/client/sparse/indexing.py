@@ -224,7 +224,7 @@ def selected(x: Stored, major: One, minor: One) -> Stored:
         major = slice(major, major + 1)
     if isinstance(minor, int):
         minor = slice(minor, minor + 1)
-    s = x.structure
+    s, given = x.structure, x
     if isinstance(major, slice):
         start, stop, step = major.indices(s.major)
         if step != 1:
@@ -232,7 +232,8 @@ def selected(x: Stored, major: One, minor: One) -> Stored:
     else:
         x, major = _taken(x, major), slice(None)
     if isinstance(minor, slice):
-        return _sliced(x, major, minor)
+        found = _sliced(x, major, minor)
+        return found._replace(data=x.data.copy()) if found is given else found  # never an alias
     x = x if major == slice(None) else _sliced(x, major, slice(None))
     return _columns(x, minor)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Axes, NoValue, Number, kept, truly
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import reduced_axes
-from distnb.client.math.reductions import free_of, mean, told, var
+from distnb.client.math.reductions import free_of, mean, told, var, wider
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once, delivered
 from distnb.client.record.namespace import stands_for
@@ -411,10 +411,11 @@ def nanmean(
         return mean(x, axis, dtype, out, keep, where=where)
     _check(x, dtype, out)
     where = True if where is _NONE else where
-    found = at_once(np.nanmean, x, axis, dtype, keepdims=keep, where=where)
+    kind = wider(x, dtype, out)
+    found = at_once(np.nanmean, x, axis, kind, keepdims=keep, where=where)
     if found is None:
         axes = _axes(axis, x.ndim)
-        total = reduce("sum", _filled(x, 0), axes, dtype, None, keep, np._NoValue, where)
+        total = reduce("sum", _filled(x, 0), axes, kind, None, keep, np._NoValue, where)
         n = _left(x, axes, keep, where)
         found = elementwise("divide", total, _or_nan(n, n == 0)).astype(total.dtype, copy=False)
         found = told(found, n == 0, 1)

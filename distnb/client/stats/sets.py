@@ -381,7 +381,7 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Array:
     ...     dnb.union1d(dnb.array([3, 1, 3], dist="block"), [1, 2]).to_numpy()
     array([1, 2, 3])
     """
-    return unique(concatenate(_pair(ar1, ar2)))
+    return unique(concatenate((ar1, ar2), axis=None))  # where Python's numbers are weak
 
 
 @stands_for(np.intersect1d, small="exact")
