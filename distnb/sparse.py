@@ -14,6 +14,7 @@ from distnb.client.sparse.base import issparse
 from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.construction import *  # noqa: F403
 from distnb.client.sparse.coordinates import coo_array
+from distnb.client.sparse.scipys import scipy_sparse
 from distnb.client.sparse.semirings import matmul
 from distnb.left_out import listing, refusal, unknown
 
@@ -30,7 +31,13 @@ __all__ = [  # noqa: PLE0604 - from the modules
 __dir__ = listing(__all__)
 
 
+#: SciPy's warnings, by the names that programs have for them.
+_WARNINGS = ("SparseEfficiencyWarning", "SparseWarning")
+
+
 def _solvers(name: str) -> Any:
+    if name in _WARNINGS:
+        return getattr(scipy_sparse(), name)
     if name == "linalg":
         return importlib.import_module(f"{__name__.partition('.')[0]}.applications.solvers")
     return unknown(__name__)(name)

@@ -93,6 +93,10 @@ CASES = {
         "xp.polymul(A([0.0, 0]), A([3.0, 1]))",
         "xp.polymul(A([0, 0, 2]), A([1, 2]))",
     ),
+    "known means": (
+        "A([1.0, 2, 4]).std(mean=2.0)",
+        "A([[1.0, 2, 4]]).var(axis=1, mean=A([[2.0]]))",
+    ),
     "unions": (
         "xp.union1d(A([0, 1, 2, 1], 'u1'), 3)",
         "xp.union1d(2.5, A([0, 1], 'f4'))",

@@ -57,6 +57,8 @@ STEPS = {
     "std": lambda x: np.std(x, axis=0),
     "chain": lambda x: ((x + 1) * 2 - x).sum(axis=0),
     "copy": lambda x: x.copy(),
+    "one of NumPy's": lambda x: np.full(1, 2.5) * x,
+    "row of NumPy's": lambda x: x - np.arange(1.0, 1 + x.shape[-1]),
 }
 
 
@@ -1005,3 +1007,14 @@ def test_rows_of_a_new_array_are_used_without_a_batch(session):
             assert session.batches == before
         same(x, np.repeat(np.arange(50.0)[:, None], 40, axis=1))
         assert x.layout == dnb.zeros((50, 40), dist="block").layout
+
+
+@pytest.mark.parametrize("other", [(), (1,), (4,), (3, 1), (1, 1)], ids=str)
+def test_numpys_arrays_that_are_repeated_need_no_engine(session, other):
+    with setting(cutoff=0):
+        a = dnb.array(numbered((3, 4)), dist="block")
+        first = float(a[0, 0])
+        before = session.recorded
+        found = [np.ones(other) + a, dnb.where(a > first, a, np.ones(other)), a * np.ones(other)]
+        assert session.recorded == before
+        assert {x.shape for x in found} == {(3, 4)}

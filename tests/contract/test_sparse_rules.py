@@ -252,3 +252,8 @@ def test_diagonals_may_be_longer_than_there_is_room(session):
     expected = sp.diags_array([ones, 2 * ones], offsets=[0, 1], shape=(3, 3))
     found = sparse.diags_array([ones, 2 * ones], offsets=[0, 1], shape=(3, 3))
     np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
+def test_scipys_warnings_have_their_names():
+    assert sparse.SparseEfficiencyWarning is sp.SparseEfficiencyWarning
+    assert sparse.SparseWarning is sp.SparseWarning

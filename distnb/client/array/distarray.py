@@ -982,10 +982,12 @@ class DistArray(Array):
         out: Array | None = None,
         ddof: float = 0,
         keepdims: bool = False,
+        *,
         where: ArrayLike = True,
+        mean: ArrayLike | NoValue = np._NoValue,
     ) -> DistArray:
         """Return the variance over ``axis``; see :func:`distnb.var`."""
-        return var(self, axis, dtype, out, ddof, keepdims, where=where)
+        return var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
 
     @in_reach(np.ndarray.std, "home")
     def std(
@@ -995,10 +997,12 @@ class DistArray(Array):
         out: Array | None = None,
         ddof: float = 0,
         keepdims: bool = False,
+        *,
         where: ArrayLike = True,
+        mean: ArrayLike | NoValue = np._NoValue,
     ) -> DistArray:
         """Return the standard deviation over ``axis``; see :func:`distnb.std`."""
-        return std(self, axis, dtype, out, ddof, keepdims, where=where)
+        return std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
 
     @in_reach(np.ndarray.round, "exact")
     def round(self, decimals: int = 0, out: Array | None = None) -> DistArray:

@@ -76,7 +76,7 @@ def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") ->
     return _back(reduce("sum", bits, -1, np.uint8), d)
 
 
-@stands_for(np.unpackbits)
+@stands_for(np.unpackbits, small="grows")
 def unpackbits(
     a: ArrayLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Array:

@@ -158,8 +158,8 @@ def quick_one(run: Callable[[Any], Any], x: Fields, seen: bool = True) -> Any:
 def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array], int] | None:
     """Return the session of operands, what NumPy gets for them, those not at home, and all bytes.
 
-    None if they are not all small, in reach and of one session. NumPy's arrays are taken where all
-    have the same shape, so that the result lies as ours.
+    None if they are not all small, in reach and of one session. NumPy's arrays are taken where ours
+    have one shape, and these are repeated to that, so that the result lies as ours.
     """
     session: Any = None
     shown: Any = None
@@ -195,11 +195,24 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array], int]
         args.append(near)
     if session is None or apart or total > nd.QUICK or most > nd.HALF:
         return None
-    if (away and config.place == "engines") or not (
-        alike or (not others and _largest(args) <= nd.QUICK)
-    ):
+    good = alike or (_are_repeated(inputs, args) if others else _largest(args) <= nd.QUICK)
+    if not good or (away and config.place == "engines"):
         return None
     return session, args, away, total
+
+
+def _are_repeated(inputs: Sequence[Any], args: Sequence[Any]) -> bool:
+    """Tell whether arrays of ours have one shape, which those of NumPy's are repeated to."""
+    shapes = {a.shape for x, a in zip(inputs, args, strict=True) if isinstance(x, Fields)}
+    if len(shapes) != 1:
+        return False
+    whole = shapes.pop()[::-1]
+    return all(
+        a.ndim <= len(whole)
+        and all(n in (1, m) for n, m in zip(a.shape[::-1], whole, strict=False))
+        for a in args
+        if type(a) is ndarray
+    )
 
 
 def of_scalars(run: Callable[..., Any], inputs: Sequence[object]) -> Any:

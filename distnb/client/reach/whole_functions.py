@@ -115,8 +115,8 @@ def step(
         found = in_context().run(numpys, *nears, **named)
     except BaseException as error:
         return left(error)
-    if (given := _given(found, args, nears)) is not None:
-        return given
+    if nears and found is nears[0] and found is not args[0]:  # as a difference of order 0
+        return args[0]
     plain = type(found) is ndarray and found.base is None and found.dtype in STORABLE
     good = plain or type(found) in SCALARS  # these are most of what comes
     if not good and (not _is_result(found) or _shows(found, [*nears, *named.values()])):
@@ -132,14 +132,6 @@ def step(
         return fresh(session, found, _promised(function, args, options, 0, session, found))
     promised = None if home else functools.partial(_promised, function, args, options)
     return _results(session, found, promised)
-
-
-def _given(found: object, args: tuple[Any, ...], nears: list[Any]) -> Any:
-    """Return the array that NumPy gave back as its result, as a difference of order 0; or None."""
-    for i in range(len(args)):
-        if found is nears[i] and found is not args[i]:
-            return args[i]
-    return None
 
 
 def _named(options: dict[str, Any], arrays: list[Any], kind: Kind) -> dict[str, Any]:
