@@ -1,9 +1,11 @@
 """Every view of a notebook, as a cell that shows it, with the question that it is to answer."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from distnb.client.reports.scaling import Run, Scaling
-from tests.unit.runs import report, span, step
+from distnb.measure.events import Moment, Notebook
+from tests.unit.runs import MS, report, span, step
 
 START = """import time
 import numpy as np
@@ -75,7 +77,8 @@ VIEWS = {
 def stencil(excess=2):
     """Return the report of a loop over an array of which one engine holds more than the others."""
     lines = ("In [3] line 2: t = a[1:] + a[:-1]", "In [3] line 3: a[1:] = t / 2")
-    steps, now = [], 0.0
+    steps, now = [], 2.0
+    moments = [Moment(0, 0, 0, 0), Moment(round(2 * MS), round(2 * MS), 0, 0)]
     for k in range(12):
         last = 4.0 + 2.0 * (k % 2)
         own = last / 2 if excess == 2 else last * 2 / 3 - 0.3
@@ -89,8 +92,14 @@ def stencil(excess=2):
         op = ("add", "divide")[k % 2]
         held = (500, 500, 500 * excess)
         steps.append(step(*spans, op=op, line=lines[k % 2], held=held))
-        now += most + 0.3 + 0.4 * (k % 3 == 2)
-    return report(steps)
+        now += most + 0.3
+        if k % 3 == 2:
+            pause, (_, did, _, _) = 0.8, moments[-1]
+            ends = round(now * MS), round((now + pause) * MS)
+            moments += [Moment(ends[0], did, 0, 0), Moment(ends[1], did + round(0.7 * MS), 0, 0)]
+            now += pause
+    did = Notebook(moments[-1].computed / 1e9, moments=tuple(moments))
+    return replace(report(steps), notebook=did)
 
 
 def scaling():
