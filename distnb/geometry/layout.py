@@ -65,9 +65,9 @@ class Grid:
     sizes: Ints
     strides: Ints
 
-    def __getstate__(self) -> dict[str, object]:
-        """Have what it is sent, and not what is known of it, which other threads may find now."""
-        return {"first": self.first, "sizes": self.sizes, "strides": self.strides}
+    def __post_init__(self) -> None:
+        """Find all that is known of it: a thread may send it while another one would find more."""
+        _ = self.size, self.last, self.lowest
 
     @classmethod
     def of(cls, sizes: Sequence[int], first: int = 0) -> Grid:
@@ -130,9 +130,9 @@ class Layout:
     axes: tuple[Axis, ...]
     dims: Ints
 
-    def __getstate__(self) -> dict[str, object]:
-        """Have what it is sent; see :meth:`Grid.__getstate__`."""
-        return {"grid": self.grid, "axes": self.axes, "dims": self.dims}
+    def __post_init__(self) -> None:
+        """Find all that is known of it; see :meth:`Grid.__post_init__`."""
+        _ = self._hash, self.copies, self.split
 
     def __hash__(self) -> int:
         return self._hash

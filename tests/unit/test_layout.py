@@ -899,7 +899,7 @@ def test_parts_in_order_are_the_array(size):
     assert seen >= 20
 
 
-def test_a_layout_is_sent_as_it_is_and_not_with_what_is_known_of_it():
+def test_a_layout_is_sent_alike_whatever_was_asked_of_it():
     """Another thread may find out more meanwhile; and engines know equal batches by their bytes."""
     layout = make_layout((6, 4), 4, ("block", "cyclic"))
     before = pickle.dumps(layout)

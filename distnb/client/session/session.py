@@ -148,7 +148,7 @@ class Session(Closable):
         self.replies = Replies(self.size, self.handles, call_sites)
         #: What this cell and the last one did.
         self.journal = Journal(self.handles.bases)
-        self.measuring = Measuring(transport, self.line)
+        self.measuring = Measuring(transport, self.line, self.connection.wait)
         self._observer = Observer(transport, self.connection, self.recorder, self.line)
         self.progress = Progress(self._observer, None if transport.rank else surface())
         #: Whether functions of parts were called, so that where arrays are cut may be in results.
@@ -408,7 +408,7 @@ class Session(Closable):
     def take_oldest(self) -> None:
         """Wait for the replies to the oldest batch, and take them in; lets Ctrl-C through."""
         try:
-            self.measuring.wait(self.connection.wait)
+            (self.measuring if self.measuring.windows else self.connection).wait()
         except KeyboardInterrupt as interrupt:
             self._interrupt(interrupt)
             raise

@@ -188,9 +188,11 @@ class Measuring:
         Gets each report (a dashboard sets it).
     """
 
-    def __init__(self, transport: AnyTransport, line: Callable[[int], str]) -> None:
+    def __init__(
+        self, transport: AnyTransport, line: Callable[[int], str], wait: Callable[[], None]
+    ) -> None:
         self._transport = transport
-        self._line = line
+        self._line, self._wait = line, wait
         #: What the notebook itself does while a window is open.
         self.clock = NotebookClock()
         #: One that nobody holds any more is forgotten.
@@ -211,13 +213,10 @@ class Measuring:
         for window in list(self.windows):
             window.lost = True
 
-    def wait(self, waiting: Callable[[], None]) -> None:
+    def wait(self) -> None:
         """Wait for engines; that is not what the notebook itself does."""
-        if not self.windows:
-            waiting()
-            return
         with self.clock.elsewhere():
-            waiting()
+            self._wait()
 
     def take(self, outcome: Outcome) -> None:
         """Take in the times of a batch."""
