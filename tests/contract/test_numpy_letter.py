@@ -1108,3 +1108,32 @@ def test_strides_lead_through_what_numpy_asks_for(session, dist):
 
     for expected, found in zip(run(np.array), run(lambda a: dnb.array(a, dist=dist)), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+ROWS = np.arange(4, dtype="i1")
+BINS = "1,nan,3|nan,1|nan,1,2|1,nan|1,2,nan,nan|nan,2,1|1,1|1,1,0,2|1,1,2,2,3|3,3,2,2".split("|")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, a: xp.select([a > 1], [a], default=300),
+        lambda xp, a: xp.select([a > 1], [300], default=a),
+        lambda xp, a: xp.take(a, np.array([2**64 - 1, 1], "u8")),
+        lambda xp, a: xp.searchsorted(a, [2**70, -(2**70)]),
+        lambda xp, a: xp.logical_and.accumulate(a[1:], out=xp.zeros(3)),
+        *(lambda xp, a, b=b: xp.digitize(a * 1.0, np.array(b.split(","), float)) for b in BINS),
+    ],
+)
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_numbers_out_of_the_way(session, call, place):
+    with setting(place=place, cutoff=0 if place == "engines" else 1 << 20):
+        agree(lambda: call(np, ROWS), lambda: call(dnb, dnb.array(ROWS)))
+
+
+def test_arrays_of_one_shape_are_broadcast_as_they_are(session):
+    x = dnb.zeros((2, 3))
+    dnb.broadcast_arrays(x, np.ones((2, 3)))[0][0] = 5
+    assert x.sum() == 15
+    with pytest.raises(ValueError, match="read-only"):
+        dnb.broadcast_arrays(x, np.ones(3))[1][0] = 5

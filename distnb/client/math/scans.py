@@ -118,6 +118,8 @@ def _result_dtype(
     """Ask NumPy for the dtype in which it accumulates; raises what it raises."""
     sample = np.ones((1,) * x.ndim, x.dtype)
     if dtype is None and out is not None:
+        if all(loop[-1] in "?O" for loop in ufunc.types):  # what finds truth is put as numbers
+            return ufunc.accumulate(sample, axis).dtype
         return ufunc.accumulate(sample, axis, out=np.ones(sample.shape, out.dtype)).dtype
     return numeric(ufunc.accumulate(sample, axis, dtype).dtype)
 

@@ -69,6 +69,8 @@ def searchsorted(
     for x in given:
         check_session(x, session)
     line, wanted = (x if isinstance(x, Array) else np.asarray(x) for x in (a, v))
+    if wanted.dtype == object:  # Python's integers beyond 64 bits lie beyond all elements
+        wanted = np.asarray(v, np.float64)
     _check(line, wanted, side, sorter)
     if sorter is not None:
         line = asarray(line, session=session)[sorter]
@@ -153,8 +155,9 @@ def _rises(edges: Elements) -> bool:
     known = edges.here if isinstance(edges, Array) else edges
     steps = edges if known is None else known
     low, high = steps[:-1], steps[1:]
-    if bool((low <= high).all()):
+    up, turn = low < high, low != high  # NaN is neither, and turns: as NumPy has it
+    if not bool(up.any()):
+        return not bool(turn.any())
+    if bool(up[turn.argmax()]) and not bool((low > high).any()):
         return True
-    if bool((low >= high).all()):
-        return False
     raise ValueError(explain("bins", "no order", "ascending or descending bins", "sort them first"))

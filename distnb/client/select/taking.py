@@ -135,7 +135,7 @@ def take(
     d = 0 if axis is None else one_axis(no_bool(axis), x.ndim)
     k = x.ndim if axis is None else 1
     n = x.size if axis is None else x.shape[d]
-    at = positions(indices, n, d, mode)
+    at = positions(indices, n, d, mode, "same_kind")
     if not n and np.size(at.index):
         raise IndexError("cannot do a non-empty take from an empty axes.")
     order = range(x.ndim) if axis is None else (d, *(i for i in range(x.ndim) if i != d))
@@ -546,4 +546,6 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
 
 
 def _as(x: Elements | complex, dtype: np.dtype) -> Any:
-    return x.astype(dtype, copy=False) if hasattr(x, "astype") else dtype.type(x)
+    """Return a choice of a dtype; integers of Python's that it cannot hold wrap, as in NumPy."""
+    x = x if hasattr(x, "astype") else np.asarray(x)
+    return x.astype(dtype, copy=False)

@@ -293,7 +293,8 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
 def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Return views of one shape, as ``numpy.broadcast_arrays``; they cannot be written.
 
-    Elements stay where they are, and nothing is sent: each is held once.
+    Elements stay where they are, and nothing is sent: each is held once. Arrays that have one shape
+    already are returned as they are, and can be written.
 
     Parameters
     ----------
@@ -315,6 +316,8 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """
     arrays = [asarray(a) for a in args]
     shape = broadcast_shapes(*(a.shape for a in arrays))
+    if all(a.shape == shape for a in arrays):
+        return tuple(arrays)
     return tuple(broadcast_to(a, shape) for a in arrays)
 
 
