@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 from distnb.client.sparse import construction
-from distnb.client.sparse.base import issparse
+from distnb.client.sparse.base import Sparse, issparse
 from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.construction import *  # noqa: F403
 from distnb.client.sparse.coordinates import coo_array
@@ -26,9 +26,13 @@ __all__ = [  # noqa: PLE0604 - from the modules
     "issparse",
     "linalg",  # noqa: F405 - it is imported when it is asked for
     "matmul",
+    "sparray",
 ]
 
 __dir__ = listing(__all__)
+
+#: What arrays of all formats are instances of, by SciPy's name.
+sparray = Sparse
 
 
 #: SciPy's warnings, by the names that programs have for them.

@@ -360,9 +360,9 @@ BAD = [
     ),
     (TypeError, "integers", lambda: sparse.coo_array((dnb.ones(3), (dnb.ones(3), dnb.arange(3))))),
     (
-        NotImplementedError,
+        ValueError,
         "triplets",
-        lambda: sparse.csr_array((dnb.ones(3), dnb.arange(3), np.arange(4))),
+        lambda: sparse.csr_array((dnb.ones(3), dnb.arange(3), np.arange(4), np.arange(4))),
     ),
     (IndexError, "out of bounds", lambda: sparse.eye_array(3)[dnb.array([0, 3])].nnz),
     (NotImplementedError, "format", lambda: sparse.eye_array(3).asformat("dia")),

@@ -257,3 +257,86 @@ def test_diagonals_may_be_longer_than_there_is_room(session):
 def test_scipys_warnings_have_their_names():
     assert sparse.SparseEfficiencyWarning is sp.SparseEfficiencyWarning
     assert sparse.SparseWarning is sp.SparseWarning
+
+
+ROWS, COLUMNS = [[0, 1], [2, 5]], [[3, 0], [1, 3]]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_places_in_two_axes(session, fmt, far):
+    """Indices broadcast; what they name has their shape."""
+    a, A = both(matrix((6, 4)), fmt)
+    given = [np.array(x) for x in (ROWS, COLUMNS)]
+    ours = [dnb.array(x, dist="block") for x in given] if far else given
+    for rows, columns in ((ROWS, COLUMNS), ([[0], [3], [5]], [1, 2]), ([1, 2], [[3], [0]])):
+        same(A[rows, columns], a[rows, columns])
+    same(A[*ours], a[*given])
+    for value in (3, [[1, 0], [2, 3]], [1, 2], [[1], [2]], sp.csr_array([[1, 2], [3, 0]])):
+        a[*given], A[*ours] = value, value
+        same(A, a)
+    for key, what in (((ROWS, [1, 2, 3]), "mismatch"), (([ROWS], [COLUMNS]), "1 or 2")):
+        with pytest.raises(IndexError, match=what):
+            A[*key]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_dense_arrays_are_filled(session, fmt):
+    a, A = both(matrix((6, 4)), fmt)
+    for make in (dnb.ones, np.ones):
+        out = make(A.shape, A.dtype)
+        assert A.toarray(out=out) is out
+        np.testing.assert_array_equal(np.asarray(out), a.toarray())
+    np.testing.assert_array_equal(A.todense("F").to_numpy(), a.todense("F"))
+    for wrong in ({"order": "A"}, {"order": "C", "out": out}, {"out": dnb.ones((4, 6))}):
+        with pytest.raises(ValueError, match="order|same dtype and shape"):
+            A.toarray(**wrong)
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_elements_indices_and_pointers_on_engines(session, fmt):
+    a = getattr(matrix((6, 4)), f"to{fmt}")()
+    parts = [dnb.array(x, dist="block") for x in (a.data, a.indices, a.indptr)]
+    make = getattr(sparse, f"{fmt}_array")
+    same(make(tuple(parts), shape=a.shape), a)
+    same(make(tuple(parts)), getattr(sp, f"{fmt}_array")((a.data, a.indices, a.indptr)))
+    data, indices, indptr = parts
+    for wrong, what in (
+        ((data[1:], indices, indptr), "same size"),
+        ((data, indices, indptr + 1), "start with 0"),
+        ((data, indices, indptr * 2), "Last value"),
+        ((data, indices, indptr[[0, 2, 1, -1]]), "fall"),
+        ((data, indices, indptr[None]), "1-D"),
+        ((data[:0], indices[:0], indptr * 0), "infer"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            make(wrong)
+    with pytest.raises(ValueError, match="index pointer size"):
+        make(tuple(parts), shape=(9, 9))
+
+
+def test_functions_of_the_namespace_are_methods(session):
+    a, A = both(matrix((6, 4)))
+    assert float(dnb.sum(A)) == pytest.approx(np.sum(a))
+    assert float(dnb.max(A)) == np.max(a)
+    np.testing.assert_allclose(np.asarray(dnb.mean(A, axis=0)), np.mean(a, axis=0))
+    assert isinstance(A.tocoo(), sparse.sparray)
+    with pytest.raises(TypeError, match=r"csr_array.*toarray"):
+        dnb.std(A)
+
+
+def test_a_sum_with_a_sparse_array_is_a_new_array(session):
+    """As in SciPy: it may have another dtype, or be sparse."""
+    a, A = both(matrix((6, 4)))
+    for run in ("x += a", "x -= a", "x *= a"):
+        there, here = {"x": np.ones((6, 4), int), "a": a}, {"x": dnb.ones((6, 4), int), "a": A}
+        first = here["x"]
+        exec(run, there)
+        exec(run, here)
+        assert (first == 1).all()
+        one, other = here["x"], there["x"]
+        if sp.issparse(other):
+            one, other = one.toarray(), other.toarray()
+        np.testing.assert_array_equal(one.to_numpy(), other)
+        assert one.dtype == other.dtype

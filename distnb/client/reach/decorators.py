@@ -34,6 +34,9 @@ def in_reach(
                 found = reduction(reduces, args[0], args[1:], options)
             if found is None and (len(args) <= most or args[most] is None):
                 found = step(numpys, function, kind, args, options)
+            if found is None and args and hasattr(type(args[0]), "__distnb_methods__"):
+                own = getattr(args[0], f.__name__, None)  # as NumPy asks what is no array
+                found = None if own is None else own(*args[1:], **options)
             return f(*args, **options) if found is None else found
 
         return function  # type: ignore[return-value]

@@ -185,6 +185,9 @@ def _from_data(
         raise TypeError(
             explain("elements", "a masked array", "elements that are there", "use .filled(value)")
         )
+    if hasattr(type(given), "__distnb_methods__"):
+        do = "use a method of its own, or .toarray()"
+        raise TypeError(explain("array", type(given).__name__, "a dense array", do))
     host = np.asarray(given) if dtype is None else np.asarray(given, dtype=numeric(dtype))
     host = host.astype(numeric(host.dtype), copy=False)
     layout = layout_of_new(host.shape, host.dtype, at, dist, grid)

@@ -147,7 +147,7 @@ def _operate(
     if ufunc is np.multiply and x.single and not x.shape and isinstance(y, _REPEATED):
         return NotImplemented  # of NumPy's scalars, too: Python repeats it, or raises TypeError
     if into:
-        return ufunc(x, y, out=(x,))
+        return NotImplemented if _takes_over(y) else ufunc(x, y, out=(x,))
     if is_derived(y):  # its operators may be others, as those of matrices
         return by_numpy(run, y, x) if swap else by_numpy(run, x, y)
     if _defers(y, swap):
@@ -171,6 +171,14 @@ def _defers(y: object, swap: bool) -> bool:
     if hasattr(kind, "__array_ufunc__"):
         return kind.__array_ufunc__ is None
     return not swap and getattr(y, "__array_priority__", 0) > 0
+
+
+def _takes_over(y: object) -> bool:
+    """Tell whether ``x += y`` is ``x = x + y``: with what is no array, as those that are sparse."""
+    kind = type(y)
+    if hasattr(kind, "__array_ufunc__"):
+        return hasattr(kind, "__distnb_methods__")
+    return getattr(y, "__array_priority__", 0) > 0
 
 
 #: What compares elements with text, dates and objects.

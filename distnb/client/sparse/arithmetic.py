@@ -12,9 +12,11 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.arguments import Order, order_of
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import check_session
 from distnb.client.record.creation import asarray
+from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, laid, lined
@@ -328,17 +330,50 @@ class Arithmetic(Sparse):
         """Return what a comparison, or a maximum, gives of the array and a number."""
         raise NotImplementedError
 
-    def toarray(self) -> Any:
-        """Return a dense array, which lies as this one."""
+    def _dense(self) -> Array:
+        """Return a dense array of its own, which lies as this one."""
         raise NotImplementedError
 
     def multiply(self, other: object) -> Any:
         """Return the product element by element."""
         raise NotImplementedError
 
-    def todense(self) -> Any:
-        """Return a dense array, which lies as this one."""
-        return self.toarray()
+    def toarray(self, order: Order | None = None, out: Array | np.ndarray | None = None) -> Any:
+        """Return a dense array, which lies as this one; of CSR and CSC nothing is sent.
+
+        Parameters
+        ----------
+        order : {'C', 'F'}, optional
+            As in SciPy. Elements lie as the layout says, whatever the order.
+        out : DistArray or ndarray, optional
+            An array of this shape and dtype, which is filled.
+
+        Returns
+        -------
+        DistArray
+            Of the same shape; ``out`` if it is given.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).toarray().to_numpy()
+        array([[0, 2],
+               [3, 1]])
+        """
+        if order is not None and order_of(order) not in "CF":
+            raise ValueError("only 'C' or 'F' order is permitted")
+        if out is None:
+            return self._dense()
+        if order is not None:
+            raise ValueError("order cannot be specified if out is not None")
+        if out.shape != self.shape or out.dtype != self.dtype:
+            raise ValueError("out array must be same dtype and shape as sparse array")
+        return delivered(self._dense(), (cast(Any, out),))
+
+    def todense(self, order: Order | None = None, out: Array | np.ndarray | None = None) -> Any:
+        """Return a dense array, as :meth:`toarray`."""
+        return self.toarray(order, out)
 
     def matvec(self, x: ArrayLike) -> Any:
         """Return ``A @ x``; so ``scipy.sparse.linalg`` takes the array for an operator.

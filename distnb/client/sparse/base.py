@@ -33,6 +33,8 @@ class Sparse:
 
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1001  # above dense arrays
+    #: Functions of the namespace are its methods, as NumPy's are those of SciPy's arrays.
+    __distnb_methods__ = True
 
     #: As SciPy names it.
     format: str

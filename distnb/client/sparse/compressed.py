@@ -325,8 +325,7 @@ class Compressed(Reductions):
             )
         return self.T.copy() if copy else self.T
 
-    def toarray(self) -> Any:
-        """Return a dense array, which lies as this one."""
+    def _dense(self) -> Array:
         return dense(self.held, self.axis)
 
     def to_scipy(self) -> Any:
@@ -578,7 +577,8 @@ class Compressed(Reductions):
         found = named(key, self) if is_mask(key) else key_of(key, self.shape)
         major, minor = found[:2] if self.axis == 0 else found[1::-1]
         if found.apart:
-            return pointwise(self.stored, major, minor)
+            values = pointwise(self.stored, major, minor)
+            return values if found.lies is None else type(self)(values.reshape(found.lies))
         x = type(self).of(selected(self.stored, major, minor))
         single = isinstance(found.rows, int), isinstance(found.columns, int)
         if all(single):

@@ -331,7 +331,7 @@ class coo_array(Extremes):
                 return self.copy() if copy else self._with_data(self.data)
         return self.T.copy() if copy else self.T
 
-    def toarray(self) -> Any:
+    def _dense(self) -> Array:
         """Return a dense array; what is sent is what :meth:`tocsr` sends."""
         return self._in_rows().toarray().reshape(self.shape)
 
@@ -383,7 +383,8 @@ class coo_array(Extremes):
             return self._in_line(items)
         found = named(key, self) if is_mask(key) else key_of(key, self.shape)
         if found.apart:
-            return self._points(found.rows, found.columns)
+            some = self._points(found.rows, found.columns)
+            return some if found.lies is None else some.reshape(found.lies)
         if is_basic(found.rows) and is_basic(found.columns):
             return self._inside(found[:2])
         x = csr_array.of(selected(self.tocsr().stored, *found[:2])).tocoo(copy=False)

@@ -16,7 +16,9 @@ from distnb.client.handle.indexing import lengths
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray
 from distnb.client.record.placement import layout_for
+from distnb.client.record.ranges import arange
 from distnb.client.session.session import Session
+from distnb.client.shape.repeating import repeat
 from distnb.client.sparse.balance import balanced_cuts
 from distnb.client.sparse.commands import everywhere, laid, made, record, recut, routed, sent
 from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
@@ -61,6 +63,7 @@ def stored(
     if _is_shape(arg1):
         return _empty(session, lengths(arg1), kind, axis, dist)
     if isinstance(arg1, tuple) and _lies_on_engines(arg1):
+        arg1, shape = _told_apart(arg1, shape, axis) if len(arg1) == 3 else (arg1, shape)
         coords, data, extents = triplets(arg1, shape, kind)
         if len(coords) != 2:
             raise NotImplementedError(
@@ -128,6 +131,34 @@ def _lies_on_engines(x: tuple[Any, ...]) -> bool:
     return any(isinstance(z, Array) for z in flat)
 
 
+def _told_apart(arg1: Any, shape: Shape | None, axis: int) -> tuple[Any, Shape]:
+    """Return the triplets that elements, indices and pointers on engines are, and the shape."""
+    session = next(x for x in arg1 if isinstance(x, Array)).session
+    data, minor, pointers = [asarray(x, session=session) for x in arg1]
+    if any(x.ndim != 1 for x in (data, minor, pointers)):
+        raise ValueError("data, indices, and indptr should be 1-D")
+    if not len(pointers) or int(pointers[0]):
+        raise ValueError("index pointer should start with 0")
+    counts = pointers[1:] - pointers[:-1]
+    n, nnz = len(counts), int(pointers[-1])
+    if len(data) != len(minor):
+        raise ValueError("indices and data should have the same size")
+    if nnz > len(data):
+        raise ValueError(
+            "Last value of index pointer should be less than the size of index and data arrays"
+        )
+    if n and int(counts.min()) < 0:
+        raise ValueError(explain("indptr", "pointers that fall", "rising ones", "sort the rows"))
+    if shape is None and not len(minor):
+        raise ValueError("unable to infer matrix dimensions")
+    shape = shape if shape is not None else (n, int(minor.max()) + 1)[:: -1 if axis else 1]
+    if lengths(shape)[axis] != n:
+        raise ValueError(f"index pointer size {n + 1} should be {lengths(shape)[axis] + 1}")
+    major = repeat(arange(n, session=session), counts)
+    coords = (major, minor[:nnz])
+    return (data[:nnz], coords if axis == 0 else coords[::-1]), shape
+
+
 def _from_scipys(session: Session, x: Any, axis: int, dist: Dist) -> Stored:
     kind = supported(x.dtype)
     if (x.indptr[1:] < x.indptr[:-1]).any():
@@ -165,14 +196,7 @@ def triplets(
 ) -> tuple[tuple[Any, ...], Any, Ints]:
     """Return coordinates along each axis and elements on engines, and the shape."""
     if len(arg1) != 2 or not isinstance(arg1[1], tuple):
-        raise NotImplementedError(
-            explain(
-                "sparse array of (data, indices, indptr) on engines",
-                "distributed arrays",
-                "NumPy's, or triplets",
-                "use (data, (rows, columns)), or .to_numpy()",
-            )
-        )
+        raise ValueError(explain("triplets", "no pair", "(data, (rows, columns))", "give this"))
     data, coords = arg1
     if len(coords) not in (1, 2):
         raise NotImplementedError(

@@ -62,11 +62,13 @@ class Key(NamedTuple):
     """An index of rows and one of columns: an int, a slice, or an array of positions each.
 
     ``apart``: two arrays name single elements; else all rows that one names of all columns.
+    ``lies`` is the shape of single elements that two axes are made of.
     """
 
     rows: Any
     columns: Any
     apart: bool = False
+    lies: Ints | None = None
 
 
 def key_of(key: object, shape: Ints) -> Key:
@@ -183,23 +185,18 @@ def index_within(item: int | slice, index: Array, n: int) -> tuple[Any, Any, int
 
 def _two(rows: Positions, columns: Positions) -> Key:
     """Return what two arrays of positions name."""
-    if rows.ndim == 2 and columns.ndim == 2 and rows.shape[1] == 1 and columns.shape[0] == 1:
+    row = columns.ndim == 1 or (columns.ndim == 2 and columns.shape[0] == 1)
+    if row and rows.ndim == 2 and rows.shape[1] == 1:
         return Key(rows.reshape(-1), columns.reshape(-1))
-    if rows.ndim != 1 or columns.ndim != 1:
-        raise NotImplementedError(
-            explain(
-                "index arrays of a sparse array",
-                f"shapes {rows.shape} and {columns.shape}",
-                "one axis each, or numpy.ix_",
-                "index by one axis after the other",
-            )
-        )
     if rows.shape != columns.shape:
         try:
             rows, columns = np.broadcast_arrays(rows, columns)
         except ValueError as error:
             raise IndexError("shape mismatch: index arrays could not be broadcast") from error
-    return Key(rows, columns, apart=True)
+    if rows.ndim > 2:
+        raise IndexError(f"Index dimension must be 1 or 2. Got {rows.ndim}")
+    lies = rows.shape if rows.ndim == 2 else None
+    return Key(rows.reshape(-1), columns.reshape(-1), apart=True, lies=lies)
 
 
 def _line(index: Positions) -> Any:
@@ -314,7 +311,7 @@ def named_in(x: Reductions, key: object) -> Key:
     found = Key(*_named(x, key), apart=True) if is_mask(key) else key_of(key, x.shape)
     here = zip(found[:2], x.shape, strict=True)
     rows, columns = [checked(np.asarray(i), n) if isinstance(i, Array) else i for i, n in here]
-    return Key(rows, columns, found.apart)
+    return found._replace(rows=rows, columns=columns)
 
 
 def _is_block(key: Key) -> bool:
@@ -431,7 +428,7 @@ def _sparsely(x: Reductions, key: Key, value: Sparse) -> Stored:
     if 0 in value.shape:
         return Stored(x.data, x.structure)
     if key.apart:
-        shape: Ints = (1, len(key.rows))
+        shape: Ints = key.lies or (1, len(key.rows))
     else:
         shape = lengths(tuple([_length(i, n) for i, n in zip(key[:2], x.shape, strict=True)]))
     y = _repeated(ours(value, x), shape).astype(x.dtype).tocoo(copy=False)
@@ -440,7 +437,7 @@ def _sparsely(x: Reductions, key: Key, value: Sparse) -> Stored:
         return _put(cleared, _routed(x, key, y.coords, y.data))
     row, column, data = [np.asarray(z) for z in (*y.coords, y.data)]
     lines = [_positions(i, n) for i, n in zip(key[:2], x.shape, strict=True)]
-    row = column if key.apart else row
+    row, column = (row * shape[1] + column,) * 2 if key.apart else (row, column)
     return _merged(cleared, lines[0][row], lines[1][column], data)
 
 
@@ -495,7 +492,8 @@ def _triplets(x: Reductions, key: Key, value: object) -> tuple[np.ndarray, np.nd
     """Return rows, columns and values here, one for each place that is named."""
     here: Any = np.asarray(value) if isinstance(value, Array) else value  # within the budget
     if key.apart:
-        return key.rows, key.columns, np.broadcast_to(np.asarray(here, x.dtype), key.rows.shape)
+        values = np.broadcast_to(np.asarray(here, x.dtype), key.lies or key.rows.shape)
+        return key.rows, key.columns, values.reshape(-1)
     _, values = _spread_over(x, key, here)
     lines = [_positions(index, n) for index, n in zip(key[:2], x.shape, strict=True)]
     rows, columns = np.broadcast_arrays(lines[0][:, None], lines[1])
