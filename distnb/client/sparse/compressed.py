@@ -43,6 +43,7 @@ from distnb.client.sparse.dense import (
     dense,
     diagonal,
     gathered,
+    in_reach,
     looked_up,
     picked,
     pointers_of,
@@ -579,8 +580,11 @@ class Compressed(Reductions):
         if found.apart:
             values = pointwise(self.stored, major, minor)
             return values if found.lies is None else type(self)(values.reshape(found.lies))
-        x = type(self).of(selected(self.stored, major, minor))
         single = isinstance(found.rows, int), isinstance(found.columns, int)
+        near = in_reach(self.stored) if all(single) and self.structure.lined else None
+        if near is not None:
+            return near.whole[major, minor]
+        x = type(self).of(selected(self.stored, major, minor))
         if all(single):
             return x.to_scipy()[0, 0]
         return x.tocoo(copy=False)._flat(single.index(True)) if any(single) else x

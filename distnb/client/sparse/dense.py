@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +12,16 @@ from distnb.client.handle.array import Array, create, is_whole, record_creation
 from distnb.client.handle.conversion import as_dist
 from distnb.client.handle.copies import Copies, lying
 from distnb.client.math.scans import cumsum
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import zeros
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.sparse.commands import arrays, elements, lined, packed_ring, places, record
-from distnb.client.sparse.scipys import product_dtype
-from distnb.client.sparse.structure import Stored, Structure, even, line
+from distnb.client.sparse.scipys import product_dtype, scipy_sparse
+from distnb.client.sparse.structure import Seen, Stored, Structure, even, global_pointers, line
+from distnb.common.ndarrays import QUICK
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
 from distnb.ops.semirings import Semiring
@@ -28,6 +31,7 @@ __all__ = [
     "dense",
     "diagonal",
     "gathered",
+    "in_reach",
     "looked_up",
     "picked",
     "plan_for",
@@ -44,6 +48,40 @@ _COUNT = np.dtype(np.int64)
 _PLANS = 4
 #: What parts of a line have of these adds up.
 _ADDED = ("count_nonzero", "lengths", "repeated", "sum", "unsorted")
+
+
+def in_reach(x: Stored, *others: Array) -> Any:
+    """Return SciPy's arrays on the memory of a small one in reach, whose rows are the lines.
+
+    None where engines are to look. They are read only, and give the same bits as engines.
+    """
+    s = x.structure
+    if not s.lined or x.data.dtype == bool:
+        return None
+    parts = arrays(x)
+    nbytes = sum([a.nbytes for a in (*parts, *others)])
+    if nbytes > QUICK or not admitted(s.session, (*parts, *others), nbytes):
+        return None
+    data, indices, indptr = [a.near for a in parts]
+    if s.seen is None or s.seen.data is not data or s.seen.indices is not indices:
+        pointers = global_pointers(indptr, s.cuts, s.ends)
+        make = scipy_sparse().csr_array
+        whole = make((data, indices, pointers), shape=s.shape, copy=False)
+        parts = []
+        for (a, b), (c, d) in zip(pairwise(s.cuts), pairwise(s.ends), strict=True):
+            lines = (data[c:d], indices[c:d], pointers[a : b + 1] - c)
+            parts.append(make(lines, shape=(b - a, s.minor), copy=False).T)
+        s.seen = Seen(data, indices, whole, parts)
+    return s.seen
+
+
+def _scattered_here(seen: Seen, s: Structure, y: np.ndarray) -> np.ndarray:
+    """Return the product with the transposed: the sums of parts, in the order of the engines."""
+    found = None
+    for part, (a, b) in zip(seen.turned, pairwise(s.cuts), strict=True):
+        sums = part @ y[a:b]
+        found = sums if found is None else np.add(found, sums, out=found)
+    return np.asarray(found)
 
 
 class Plan(NamedTuple):
@@ -90,8 +128,11 @@ def gathered(
     s = x.structure
     y = _readable(as_dist(other, s.session))
     inner = y.shape[1:]
-    ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     lies = s.line(s.cuts, len(inner))
+    near = in_reach(x, y) if ring is None and present is None else None
+    if near is not None:
+        return made_of(s.session, near.whole @ y.near, lies)
+    ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     out = create(s.session, (s.cuts[-1], *inner), ring.dtype, lies, ("empty",))
     if out.size:
         plan, (_, indptr) = plan_for(s, _along(y.dbase.layout)), places(s)
@@ -133,9 +174,13 @@ def scattered(
     y = as_dist(other, s.session)
     inner = y.shape[1:]
     y = lying(y, s.along(len(inner)))
-    ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     cuts = s.cuts if s.major == s.minor and not s.blocks else even(s.minor, s.session.size)
-    out = create(s.session, (s.minor, *inner), ring.dtype, s.line(cuts, len(inner)), ("empty",))
+    lies = s.line(cuts, len(inner))
+    near = in_reach(x, y) if ring is None and present is None else None
+    if near is not None:
+        return made_of(s.session, _scattered_here(near, s, y.near), lies)
+    ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
+    out = create(s.session, (s.minor, *inner), ring.dtype, lies, ("empty",))
     if out.size:
         plan, (_, indptr) = plan_for(s, s.line(cuts)), places(s)
         there = () if present is None else (lying(as_dist(present, s.session), s.along()),)
@@ -262,6 +307,9 @@ def diagonal(x: Stored, k: int) -> Any:
     first = max(-k, 0)
     n = max(0, min(s.major - first, s.minor - max(k, 0)))
     cuts = tuple(min(max(c - first, 0), n) for c in s.cuts)
+    near = in_reach(x) if n else None
+    if near is not None:
+        return made_of(s.session, near.whole.diagonal(k), s.line(cuts))
     out = create(s.session, (n,), x.data.dtype, s.line(cuts), ("empty",))
     return _fill("sparse.diagonal", out, arrays(x), (s.minor, s.starts, k))
 
@@ -269,6 +317,9 @@ def diagonal(x: Stored, k: int) -> Any:
 def points(x: Stored, rows: Array, columns: Array) -> Any:
     """Return single elements; both index arrays are all of a base, and lie alike on a line."""
     s = x.structure
+    near = in_reach(x, rows, columns)
+    if near is not None:
+        return made_of(s.session, near.whole[rows.near, columns.near], rows.dbase.layout)
     out = create(s.session, rows.shape, x.data.dtype, rows.dbase.layout, ("empty",))
     return _fill("sparse.points", out, (*arrays(x), rows, columns), (s.minor, s.cuts))
 

@@ -20,12 +20,12 @@ from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
 from distnb.client.sparse.arithmetic import is_dense, is_sparse, ours
 from distnb.client.sparse.base import Sparse
-from distnb.client.sparse.commands import each, elements, recut, routed, rows_of
+from distnb.client.sparse.commands import each, elements, recut, routed, rows_of, sent
 from distnb.client.sparse.creation import stored
-from distnb.client.sparse.dense import picked, points, spread
+from distnb.client.sparse.dense import in_reach, picked, points, spread
 from distnb.client.sparse.reductions import Reductions
 from distnb.client.sparse.scipys import is_scalar, supported
-from distnb.client.sparse.structure import Stored, even, line
+from distnb.client.sparse.structure import Stored, Structure, even, line
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, replicated
 from distnb.plans.gather_scatter import checked
@@ -222,6 +222,9 @@ def selected(x: Stored, major: One, minor: One) -> Stored:
     if isinstance(minor, int):
         minor = slice(minor, minor + 1)
     s, given = x.structure, x
+    near = in_reach(x) if isinstance(minor, slice) and not isinstance(major, Array) else None
+    if near is not None:
+        return _selected_here(near.whole, s, major, cast(slice, minor))
     if isinstance(major, slice):
         start, stop, step = major.indices(s.major)
         if step != 1:
@@ -233,6 +236,21 @@ def selected(x: Stored, major: One, minor: One) -> Stored:
         return found._replace(data=x.data.copy()) if found is given else found  # never an alias
     x = x if major == slice(None) else _sliced(x, major, slice(None))
     return _columns(x, minor)
+
+
+def _selected_here(whole: Any, s: Structure, major: Any, minor: slice) -> Stored:
+    """Return some rows and columns of a small array in reach, which lie as engines would have it.
+
+    A block of rows stays where it is; other rows are dealt out evenly.
+    """
+    found = whole[major][:, minor] if minor != slice(None) else whole[major]
+    n, (_, _, across) = found.shape[0], minor.indices(s.minor)
+    block = isinstance(major, slice) and (major.step or 1) == 1
+    start = major.indices(s.major)[0] if block else 0
+    clipped = tuple([min(max(c - start, 0), n) for c in s.cuts])
+    cuts = clipped if block else even(n, s.session.size)
+    arrays = (found.data, found.indices, found.indptr)
+    return sent(s.session, arrays, found.shape[1], cuts, s.canonical and across > 0)
 
 
 def _taken(x: Stored, index: Positions) -> Stored:

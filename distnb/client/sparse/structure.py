@@ -25,6 +25,7 @@ from distnb.measure.events import imbalance
 
 __all__ = [
     "Before",
+    "Seen",
     "SparseLayout",
     "Stored",
     "Structure",
@@ -149,6 +150,15 @@ def in_lines(layout: Layout, shape: Ints, size: int) -> Layout:
     return found if same and cuts[-1] == shape[0] else layout
 
 
+class Seen(NamedTuple):
+    """Elements and indices in reach, and SciPy's arrays of these: all lines, parts transposed."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    whole: Any
+    turned: Sequence[Any]
+
+
 class Before(NamedTuple):
     """What products took before a structure was cut anew: seconds of the slowest engine."""
 
@@ -202,6 +212,7 @@ class Structure:
         self.copied = is_everywhere(layout)
         self.blocks = not self.copied and layout != line(self.cuts, 1)
         self.plans: dict[Layout, Any] = {}
+        self.seen: Seen | None = None
         #: The arrays of this structure, whose elements are to go along where it is cut anew.
         self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
         #: Products since it was cut.
@@ -216,7 +227,7 @@ class Structure:
         """Note that the indices lie elsewhere now, with the pointers of the new parts."""
         self.layout, self.cuts = layout, cuts
         self.ends, self.indptr = ends, indptr
-        self.plans = {}
+        self.plans, self.seen = {}, None
         self.rounds = 0
 
     @property
