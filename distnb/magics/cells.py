@@ -17,12 +17,18 @@ from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
 from distnb.client.transport import client_hooks
+from distnb.client.transport.contract import ANSWER, poll
 from distnb.magics.arguments import arrays_of
 
 __all__ = ["Cells", "follow_cells", "nested"]
 
 #: Cells that time something with IPython's own magics.
 _TIMED = re.compile(r"^\s*(?:\w+\s*=\s*)?%%?time(?:it)?\b", re.MULTILINE)
+#: What is told after a cell that was interrupted while engines had more to do.
+_GOING_ON = (
+    "distnb: engines go on with what the cell asked of them; to stop them, interrupt a cell that "
+    "waits for it"
+)
 #: Clients with a hook of ours.
 _FOLLOWED: WeakSet[Any] = WeakSet()
 
@@ -36,6 +42,8 @@ class Cells:
         self._recorded: dict[Session, int] = {}
         #: Those that are kept and had nothing to do before it.
         self._rested: set[Session] = set()
+        #: Those that were not waited for.
+        self._left: WeakSet[Session] = WeakSet()
         #: Whether the user was told what ``%timeit`` times.
         self._told = False
         #: Whether a cell runs, and what writes the next checkpoint if none does then.
@@ -77,26 +85,43 @@ class Cells:
         for session in current.open_sessions():
             try:
                 if session is newest or session in worked:  # not for one of no use any more
-                    self._ended(session)
+                    self._ended(session, session in worked, result)
                 elif session in self._rested and session.keeping is not None:
                     session.keeping.rest()
             finally:
                 session.journal.end()
         self._tell_of_timing(bool(worked), result)
 
-    def _ended(self, session: Session) -> None:
-        """Wait for what a cell asked of a session, and show what went wrong."""
+    def _ended(self, session: Session, worked: bool, result: Any) -> None:
+        """Wait for what a cell asked of a session, and show what went wrong.
+
+        The cell has failed then, so that a notebook that is run whole stops here.
+        """
         try:
+            if self._is_left(session, worked, result):
+                return
             if session.waits:  # not for an engine that stands still, in cells that need none
                 session.flush()
             list_arrays(session)
             if session.keeping is not None:
                 session.keeping.rest()
             self._repeat()
-        except KeyboardInterrupt:
-            raise
-        except Exception:
+        except (Exception, KeyboardInterrupt) as error:
             self.shell.showtraceback(sys.exc_info())
+            if getattr(result, "success", False):
+                result.error_in_exec = error
+
+    def _is_left(self, session: Session, worked: bool, result: Any) -> bool:
+        """Tell whether engines are to go on by themselves with what an interrupted cell asked.
+
+        Until another one asks for more, or reads.
+        """
+        if session.waits and _is_interrupted(result):
+            print(_GOING_ON, file=sys.stderr)
+            self._left.add(session)
+        elif worked or not session.waits:
+            self._left.discard(session)
+        return session in self._left
 
     def _repeat(self) -> None:
         """Write the checkpoints for which it is time, and come again when it is for the next."""
@@ -136,6 +161,11 @@ class Cells:
         _unfollow(self.shell)
 
 
+def _is_interrupted(result: Any) -> bool:
+    """Tell whether a cell ended with Ctrl-C."""
+    return isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt)
+
+
 @contextmanager
 def nested(shell: Any) -> Iterator[None]:
     """Run a cell within a cell: the outer one raises its error and has a result of its own.
@@ -166,6 +196,7 @@ def follow_cells(shell: Any) -> None:
     if not isinstance(hook, _TellNames):
         hook = _TellNames(shell)
         client_hooks.install(client, "names", hook)
+        client_hooks.install(client, "signals", _AwaitAnswers(client))
         _FOLLOWED.add(client)
     if hook.session is not session:
         hook.session = session
@@ -178,6 +209,7 @@ def _unfollow(shell: Any) -> None:
         hook = client_hooks.installed(client, "names")
         if isinstance(hook, _TellNames) and hook.shell is shell:
             client_hooks.uninstall(client, "names")
+            client_hooks.uninstall(client, "signals")
             _FOLLOWED.discard(client)
 
 
@@ -205,6 +237,28 @@ class _TellNames:
                 self._reached.clear()
             self._reached.add(engine)
         return send(*args, **kwargs)
+
+
+class _AwaitAnswers:
+    """The hook that waits, after an interrupted ``%px``, until engines have answered.
+
+    An engine whose code raised drops what it finds in its queue: the next cell would not be run,
+    and nobody would be told.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
+        asked = set(self.client.outstanding)
+        found = send(*args, **kwargs)
+        if kwargs.get("block") and not poll(lambda: not asked & self.client.outstanding, ANSWER):
+            print(
+                "distnb: engines have not stopped yet; a cell for them that is run before that may "
+                "be dropped: wait, or interrupt again",
+                file=sys.stderr,
+            )
+        return found
 
 
 def _bound(shell: Any, session: Session) -> list[Any]:

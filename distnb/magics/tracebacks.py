@@ -46,14 +46,16 @@ class Tracebacks:
         if self._shown_by.mode == "Verbose":
             return self._whole(etype, value, tb, *args, **named)
         if isinstance(value, KeyboardInterrupt) and (asked := _asked(tb)) is not None:
-            return self._interrupted(value, asked)
+            name = self._shell.compile.format_code_name(asked.filename)
+            where = name[1] if name else Path(asked.filename).name
+            return self._interrupted(value, f"{where} line {asked.lineno}: {asked.line}")
+        if isinstance(value, KeyboardInterrupt) and tb is not None and shortened(tb) is None:
+            return self._interrupted(value, "at the end of the cell, which waits for the engines")
         with _chain_shortened(value), _notes_shortened(value):
             return self._whole(etype, value, shortened(tb), *args, **named)
 
-    def _interrupted(self, interrupt: KeyboardInterrupt, last: FrameSummary) -> list[str]:
+    def _interrupted(self, interrupt: KeyboardInterrupt, where: str) -> list[str]:
         """Return the lines of an interrupt of what was asked for at a place."""
-        name = self._shell.compile.format_code_name(last.filename)
-        where = name[1] if name else Path(last.filename).name
         lost = [
             name
             for session in current.open_sessions()
@@ -64,7 +66,7 @@ class Tracebacks:
         if any(session.connection.sent for session in current.open_sessions()):
             fate = "what engines were writing is known when they answer"
         what = ": ".join(["KeyboardInterrupt", *map(str, interrupt.args)])
-        return [f"{where} line {last.lineno}: {last.line}", what, fate]
+        return [where, what, fate]
 
     def remove(self) -> None:
         """Show whole ones again."""

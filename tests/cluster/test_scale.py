@@ -145,3 +145,31 @@ def test_an_interrupt_leaves_nothing_behind(session, shell):
         assert workers(session) == before
         assert current.session() is session
         assert float(space["A"].sum()) == 360_000
+
+
+def test_a_cell_for_engines_is_run_after_an_interrupted_one(session, shell):
+    """Engines drop what they find in their queue when code raises; nobody would be told."""
+    shell.user_ns["A"] = dnb.zeros((600, 600))
+    shell.run_cell("1")  # at whose end %px comes
+    for value in range(1, 4):
+        with CtrlC() as ctrl_c:
+            ctrl_c.soon()
+            shell.run_cell("%px import time; time.sleep(60)")
+            raise KeyboardInterrupt  # %px keeps it for itself
+        shell.run_cell(f"%%distlocal\nA[...] = {value}").raise_error()
+        assert float(shell.user_ns["A"].sum()) == value * 360_000
+
+
+def test_memory_of_what_px_was_not_shown_comes_back(session, shell):
+    """Its users cannot look at it."""
+    x = dnb.ones((1000, 1500), dist="block")
+    shell.user_ns["x"] = x
+    shell.run_cell("1")
+    shell.run_cell("%px 1").raise_error()
+    places = set()
+    with setting(place="auto"):
+        for _ in range(12):
+            y = x * 2
+            assert float(y[0, 0]) == 2
+            places.add(session.memory.place(y.dbase.memory))
+    assert len(places) < 6

@@ -25,6 +25,9 @@ class Client:
         self.log.append(f"apply {function}")
         return "applied"
 
+    def send_signal(self, sig, targets=None, block=None):
+        self.log.append(f"signal {sig}")
+
     def activate(self):
         self.activated += 1
 

@@ -7,6 +7,7 @@ import re
 import threading
 from collections import deque
 from math import prod
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import numpy as np
@@ -278,7 +279,8 @@ def test_the_report_of_a_cell_that_fails_is_shown_if_anything_ran(
 
 def test_the_end_of_a_cell_flushes_and_shows_what_failed(shell, session, capsys):
     session.transport.workers[1].executor.fault = fail_on_add
-    run(shell, "import distnb as dnb\na = dnb.ones(9)\nb = a + 1")
+    with pytest.raises(ArithmeticError):
+        run(shell, "import distnb as dnb\na = dnb.ones(9)\nb = a + 1")
     text = capsys.readouterr().out + capsys.readouterr().err
     assert "ArithmeticError" in text
     assert "b = a + 1" in text
@@ -654,6 +656,42 @@ def test_an_interrupt_is_three_lines(shell, session, capsys, monkeypatch, lost):
     assert re.fullmatch(r"(Cell )?In ?\[\d+\] line 2: float\(a.sum\(\)\)", where)
     assert what == "KeyboardInterrupt: engines were at sum, fetch"
     assert fate == ("lost, to be made again: b" if lost else "all arrays are whole")
+
+
+def test_what_a_cell_finds_at_its_end_is_its_error(shell, session, monkeypatch):
+    """So a notebook that is run whole stops there."""
+    shell.run_cell("import distnb as dnb\na = dnb.arange(-3, 3)")
+    result = shell.run_cell("b = a ** a")
+    assert isinstance(result.error_in_exec, ValueError)
+    assert shell.run_cell("1").success
+
+
+def test_an_interrupt_at_the_end_of_a_cell(shell, session, capsys, monkeypatch):
+    press = Mock(side_effect=KeyboardInterrupt("engines were at add"))
+    shell.run_cell("import distnb as dnb\na = dnb.ones(30)")
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "flush", press)
+        text = shown_error(shell, capsys, "b = a + 1").splitlines()
+    assert text[0].startswith("at the end of the cell")
+    assert text[1:] == ["KeyboardInterrupt: engines were at add", "all arrays are whole"]
+    assert float(shell.user_ns["b"].sum()) == 60
+
+
+def test_after_an_interrupt_in_python_engines_go_on_by_themselves(
+    shell, session, capsys, monkeypatch
+):
+    flushes = []
+    monkeypatch.setattr(session, "flush", lambda flush=session.flush: flushes.append(1) or flush())
+    shell.run_cell("import distnb as dnb\na = dnb.ones(30)")
+    before = len(flushes)
+    shell.run_cell("b = a + 1\nraise KeyboardInterrupt")
+    assert "engines go on" in capsys.readouterr().err
+    shell.run_cell("1 + 1")  # which asks for nothing
+    assert len(flushes) == before
+    shell.run_cell("c = b + 1")
+    assert len(flushes) == before + 1
+    assert "engines go on" not in capsys.readouterr().err
+    assert float(shell.user_ns["c"].sum()) == 90
 
 
 def test_other_interrupts_are_as_ever(shell, session, capsys):

@@ -126,7 +126,10 @@ class Base(Entry):
         """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
         if self.nbytes >= 0:
             self.session.handles.release(self)
+        seen, before = self.session.memory.seen, self.handle
         self.handle = self.session.new_handle()
+        if before in seen:  # engines' users may still look at the memory
+            seen.add(self.handle)
         self.begin(layout, need)
 
     def begin(self, layout: Layout, need: int | None = None) -> None:
@@ -204,9 +207,9 @@ class Base(Entry):
         """Free what engines have of it, as its last reference went."""
         if not self.session.closed:
             memory = self.session.memory
-            if self.memory is not None and (self.near is None or memory.shown):
+            if self.memory is not None and (self.near is None or self.handle in memory.seen):
                 # Engines may be at it, or their users look at it.
-                memory.hold(self.memory, self.session.connection.batches + 1)
+                memory.hold(self.memory, self.session.connection.batches + 1, self.handle)
             self.session.handles.release(self)
 
 

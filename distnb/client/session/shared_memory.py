@@ -65,8 +65,9 @@ class SharedMemory:
         self.possible = possible
         #: A file on a disk, for what is to lie there and not in memory, if there is one.
         self.disk: SharedSegment | None = None
-        #: What engines may be at: (the last batch that they may need it for, memory).
-        self._held: deque[tuple[int, np.ndarray]] = deque()
+        #: What engines may be at: (the last batch that they may need it for, memory, and whether
+        #: their users may look at it).
+        self._held: deque[tuple[int, np.ndarray, bool]] = deque()
         #: What users were given, and what of it may have a forked child.
         self._read: list[weakref.ref[np.ndarray]] = []
         self._forked: list[np.ndarray] = []
@@ -82,6 +83,7 @@ class SharedMemory:
     def show(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Note what engines' users are shown, who may look at it at any time from now on."""
         self.lend([x.base for _, x in names if type(x) is Operand])
+        self._ask_if_many()
 
     def lend(self, handles: Iterable[int]) -> None:
         """Note bases at whose parts users look themselves, and may write them at any time."""
@@ -158,8 +160,7 @@ class SharedMemory:
         None if there is no room. ``settled`` is the last batch that engines have done; ``mine``:
         the notebook writes it first, and so has its pages near.
         """
-        if sum([x.nbytes for x in self._shown]) > _SHOWN:
-            self._ask_who_looks()
+        self._ask_if_many()
         found = self.keep(prod(shape) * dtype.itemsize, settled)
         if found is None:
             return None
@@ -183,8 +184,8 @@ class SharedMemory:
         with self._lock:
             held = self._held
             while held and held[0][0] <= settled:
-                _, gone = held.popleft()
-                if self.shown and self._pool.segment.offset(gone) is not None:  # not what was read
+                _, gone, seen = held.popleft()
+                if seen:
                     self._shown.append(gone)
             self._pool.keep_at_most(self.most_kept)
             for _ in range(2):
@@ -239,12 +240,19 @@ class SharedMemory:
         assert found is not None
         return found
 
-    def _ask_who_looks(self) -> None:
-        """Give back what was shown to users of engines, and nobody looks at any more."""
+    def _ask_if_many(self) -> None:
+        """Give back what was shown to users of engines, and nobody looks at, where it is much."""
+        if sum([x.nbytes for x in self._shown]) <= _SHOWN:
+            return
         shown = {self.place(x): x for x in self._shown}
         found = self._ask(lambda slot: Ask(slot, "looked", tuple(shown)))
         self._shown = [x for place, x in shown.items() if any(place in f for f in found)]
 
-    def hold(self, memory: np.ndarray, batch: int) -> None:
-        """Keep memory until engines have done a batch. The garbage collector calls this."""
-        self._held.append((batch, memory))
+    def hold(self, memory: np.ndarray, batch: int, handle: int = 0) -> None:
+        """Keep memory until engines have done a batch. The garbage collector calls this.
+
+        That of a base whose handle was shown is kept for as long as their users look at it.
+        """
+        seen = handle in self.seen
+        self.seen.discard(handle)
+        self._held.append((batch, memory, seen))

@@ -1,4 +1,4 @@
-"""Hooks on an ipyparallel client: what is done around the sending of code and calls to engines.
+"""Hooks on an ipyparallel client: what is done around the sending of code, calls and signals.
 
 A hook gets what sends, and the arguments for it::
 
@@ -26,6 +26,7 @@ __all__ = ["KINDS", "Hook", "install", "installed", "uninstall"]
 KINDS = {
     "names": ("send_execute_request",),
     "order": ("send_execute_request", "send_apply_request"),
+    "signals": ("send_signal",),
 }
 
 

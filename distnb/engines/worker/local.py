@@ -156,6 +156,17 @@ class LocalArray:
         found.flags.writeable = False
         return found
 
+    def __getitem__(self, key: Any) -> Any:
+        raise self._no_part()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise self._no_part()
+
+    def _no_part(self) -> Exception:
+        """Return what tells that it is no part; raise ValueError if none of it is here."""
+        do = f"use {self._name}.local" if self._there else ""
+        return TypeError(explain(f"{self._name}[...]", "a distributed array", "its part", do))
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the local elements, as NumPy's functions see them."""
         return np.array(self.local, dtype, copy=copy)
