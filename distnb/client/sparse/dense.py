@@ -58,11 +58,11 @@ def in_reach(x: Stored, *others: Array) -> Any:
     s = x.structure
     if not s.lined or x.data.dtype == bool:
         return None
-    parts = arrays(x)
-    nbytes = sum([a.nbytes for a in (*parts, *others)])
-    if nbytes > QUICK or not admitted(s.session, (*parts, *others), nbytes):
+    held = arrays(x)
+    nbytes = sum([a.nbytes for a in (*held, *others)])
+    if nbytes > QUICK or not admitted(s.session, (*held, *others), nbytes):
         return None
-    data, indices, indptr = [a.near for a in parts]
+    data, indices, indptr = [a.near for a in held]
     if s.seen is None or s.seen.data is not data or s.seen.indices is not indices:
         pointers = global_pointers(indptr, s.cuts, s.ends)
         make = scipy_sparse().csr_array
