@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import distnb as dnb
 from distnb import sparse
+from tests.contract.support import setting
 from tests.contract.test_sparse import matrix, same
 
 FORMATS = ["csr", "csc", "coo"]
@@ -340,3 +341,70 @@ def test_a_sum_with_a_sparse_array_is_a_new_array(session):
             one, other = one.toarray(), other.toarray()
         np.testing.assert_array_equal(one.to_numpy(), other)
         assert one.dtype == other.dtype
+
+
+def test_sums_into_numpys_arrays(session):
+    a, A = both(matrix((6, 4)))
+    for run in ("x += a", "x -= a", "x *= a"):
+        x = np.full((6, 4), 2.0)
+        there, here = {"x": x.copy(), "a": a}, {"x": x, "a": A}
+        exec(run, there)
+        exec(run, here)
+        assert here["x"] is x
+        other = there["x"]
+        np.testing.assert_array_equal(x, other.toarray() if sp.issparse(other) else other)
+    with pytest.raises(TypeError):
+        x**A
+    with pytest.raises(TypeError):
+        np.int8(2) ** A
+
+
+def test_other_elements_are_put_in(session):
+    a, A = both(matrix((6, 4)))
+    a.data = A.data = np.arange(1.0, 1 + a.nnz)
+    same(A, a)
+    same(A @ dnb.ones(4), a @ np.ones(4))
+
+
+def test_blocks_may_be_dense_and_numbers(session):
+    a, A = both(matrix((3, 2)))
+    blocks = [np.ones((2, 2)), [[1, 2]], 3]
+    same(sparse.block_diag([A, *blocks]), sp.block_diag([a, *blocks]))
+
+
+def looks(A, x, z, seed):
+    """Return what is read of an array: bits, structure, and where it lies."""
+    rng = np.random.default_rng(seed)
+    (m, n), found = A.shape, []
+    i, j, rows, columns = rng.integers(m), rng.integers(n), rng.integers(m, size=4), rng.integers(n)
+    lines = slice(*rng.integers(m + 1, size=2), int(rng.choice([1, 2, -1])))
+    across = slice(*rng.integers(n + 1, size=2), int(rng.choice([1, -1])))
+    for y in (
+        *(A @ x, A @ dnb.stack([x, x + 1], 1), z @ A, A.T @ z, A.diagonal(1), A[lines]),
+        *(A[lines, across], A[i], A[:, j], A[rows], A[rows, columns % n], A[i, across]),
+    ):
+        if sparse.issparse(y):
+            t = y.to_scipy()
+            places = t.coords if t.format == "coo" else (t.indices, t.indptr)
+            lies = y.layout.cuts
+            found.append((t.data.tobytes(), t.shape, *[c.tobytes() for c in places], lies))
+        else:
+            found.append((y.dtype, y.to_numpy().tobytes(), y.placed.layout.spell()))
+    return [*found, repr(A[i, j])]
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i4", "?"])
+def test_what_is_in_reach_is_computed_to_the_same_bits(session, fmt, dtype):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a = matrix(tuple(rng.integers(1, 12, 2)), density=0.5, seed=seed).tocoo()
+        twice = [np.r_[c, c[: seed * 3]] for c in (*a.coords, a.data * 0.1)]
+        a = sp.coo_array((twice[2].astype(dtype), tuple(twice[:2])), shape=a.shape)
+        x, z = rng.standard_normal(a.shape[1]), rng.standard_normal(a.shape[0])
+        told = []
+        for place in ("engines", "auto"):
+            with setting(place=place, cutoff=0):
+                A = getattr(sparse, f"{fmt}_array")(getattr(a, f"to{fmt}")())
+                told.append(looks(A, dnb.array(x, dist="block"), dnb.array(z, dist="block"), seed))
+        assert told[0] == told[1]

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.array.showing import Shown, shown
 from distnb.client.handle.arguments import Number, Order, Shape, order_of
 from distnb.client.handle.array import Array
+from distnb.client.record.creation import asarray
+from distnb.client.record.eager import delivered
 from distnb.client.record.placement import Placement
 from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import new_lengths
@@ -38,8 +40,7 @@ class Sparse:
 
     #: As SciPy names it.
     format: str
-    #: The stored elements, a distributed array.
-    data: Any
+    _data: Any
     shape: Ints
     #: Format -> its class, which conversions make.
     kinds: ClassVar[dict[str, Any]] = {}
@@ -118,6 +119,15 @@ class Sparse:
         raise NotImplementedError
 
     # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Any:
+        """The stored elements, a distributed array; another one may be put there."""
+        return self._data
+
+    @data.setter
+    def data(self, elements: ArrayLike) -> None:
+        self._data = elements if isinstance(elements, Array) else asarray(elements)
 
     @property
     def session(self) -> Session:
@@ -509,8 +519,12 @@ class Sparse:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Do what SciPy's arrays do in NumPy's functions: operators, and their own methods."""
+        out = options.pop("out", None)
         if method != "__call__" or options:
             return NotImplemented
+        if out is not None:
+            found = self.__array_ufunc__(ufunc, method, *inputs)
+            return found if found is NotImplemented else _delivered(found, out)
         if len(inputs) == 1:
             own = getattr(self, _OWN.get(ufunc.__name__, ufunc.__name__), None)
             if own is None:
@@ -523,9 +537,8 @@ class Sparse:
         names = _BINARY.get(ufunc.__name__)
         if names is None:
             return NotImplemented
-        if left is self:
-            return getattr(self, names[0])(right)
-        return getattr(right, names[1])(left)
+        x, name, y = (self, names[0], right) if left is self else (right, names[1], left)
+        return getattr(x, name)(y) if hasattr(type(x), name) else NotImplemented
 
     def sqrt(self) -> Any:
         """Return the square roots of the elements; of CSR and CSC nothing is sent."""
@@ -598,6 +611,13 @@ class Sparse:
     def trunc(self) -> Any:
         """Return the elements without what is after the point; of CSR and CSC nothing is sent."""
         return self._each(np.trunc)
+
+
+def _delivered(found: Any, out: tuple[Any, ...]) -> Any:
+    """Put a result into a dense array, as ``x += A`` asks for where ``x`` is NumPy's."""
+    if any(isinstance(x, Sparse) for x in out):
+        return NotImplemented
+    return delivered(found.toarray() if isinstance(found, Sparse) else found, out, "same_kind")
 
 
 def _lines(rows: Array, columns: Array, data: Array) -> str:

@@ -486,7 +486,8 @@ def block_diag(
     array([[1, 0],
            [0, 2]])
     """
-    grid = [[m if i == j else None for j in range(len(mats))] for i, m in enumerate(mats)]
+    blocks = [m if is_sparse(m) else np.atleast_2d(m) for m in mats]
+    grid = [[m if i == j else None for j in range(len(mats))] for i, m in enumerate(blocks)]
     return block_array(grid, format="coo" if format is None else format, dtype=dtype)
 
 

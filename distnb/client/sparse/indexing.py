@@ -89,6 +89,9 @@ def key_of(key: object, shape: Ints) -> Key:
     items += [slice(None)] * (len(shape) - len(items))
     found = [_index(item, n) for item, n in zip(items, shape, strict=True)]
     arrays = [isinstance(x, np.ndarray | Array) for x in found]
+    if any(isinstance(x, int) for x in found) and any(np.ndim(x) == 2 for x in found):
+        found = [np.array([x]) if isinstance(x, int) else x for x in found]
+        arrays = [True, True]
     if all(arrays):
         return _two(*found)
     return Key(*[_line(x) if array else x for x, array in zip(found, arrays, strict=True)])
@@ -124,8 +127,11 @@ def _index(item: object, n: int) -> Any:
 
 
 def is_mask(key: object) -> bool:
-    """Tell whether what is in brackets is an array that names single places: it has two axes."""
-    return is_sparse(key) or (is_dense(key) and not isinstance(key, tuple) and np.ndim(key) == 2)
+    """Tell whether what is in brackets is an array that tells of each place, of two axes."""
+    if is_sparse(key) or isinstance(key, tuple) or not is_dense(key):
+        return is_sparse(key)
+    kind = key if isinstance(key, Array) else np.asarray(key)
+    return kind.ndim == 2 and kind.dtype == bool
 
 
 def named(key: object, like: Sparse) -> Key:
