@@ -17,6 +17,7 @@ from distnb.client.handle.array import Array, no_array, numeric
 from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.reach.methods import called
 from distnb.client.reach.small_steps import of_call, of_scalars, quick
+from distnb.client.reach.whole_functions import step
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
@@ -310,7 +311,8 @@ def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
     if x is _NONE or y is _NONE:
         raise ValueError("either both or neither of x and y should be given")
     given: tuple[Any, ...] = (condition, x, y)
-    found = quick(np.where, given)
+    numbers = type(condition) in SCALARS and type(x) in SCALARS and type(y) in SCALARS
+    found = step(np.where, where, "exact", given, {}) if numbers else quick(np.where, given)
     if found is not None:
         return found
     if any(one is None for one in given):

@@ -108,7 +108,7 @@ def step(
         named = options and _named(options, arrays, kind)
     except _RefusedError:
         return None
-    home = _home(kind, arrays, args, options) if arrays else None
+    home = _home(kind, arrays, args, options) if arrays else _alone(kind, args, options)
     if home is None:
         return None
     try:
@@ -125,7 +125,7 @@ def step(
         tell(numpys.__name__)
     if good and not plain:
         return found
-    session = arrays[0].session
+    session = arrays[0].session if arrays else need(None)
     if plain and home and nd.nbytes(found) <= config.cutoff and nd.in_c(found):
         return fresh(session, found, None)
     if plain and not home and nd.in_c(found):
@@ -156,6 +156,16 @@ def _home(
     if not _allowed(kind, arrays, home, nbytes, args, options):
         return None
     return home
+
+
+def _alone(kind: Kind, args: tuple[Any, ...], options: dict[str, Any]) -> bool | None:
+    """Tell whether the notebook is to do a step on numbers alone; None: it is not to."""
+    if config.place == "engines":
+        return None
+    for x in (*args, *options.values()):
+        if type(x) not in _PLAIN and not _is_shape(x):
+            return None
+    return _allowed(kind, (), True, 0, args, options) or None
 
 
 def put_in_reach(x: Array, key: Subscript, value: ArrayLike) -> bool:

@@ -613,11 +613,13 @@ class Sparse:
         return self._each(np.trunc)
 
 
-def _delivered(found: Any, out: tuple[Any, ...]) -> Any:
+def _delivered(found: Array | Sparse, out: tuple[Array | np.ndarray | Sparse, ...]) -> Any:
     """Put a result into a dense array, as ``x += A`` asks for where ``x`` is NumPy's."""
     if any(isinstance(x, Sparse) for x in out):
         return NotImplemented
-    return delivered(found.toarray() if isinstance(found, Sparse) else found, out, "same_kind")
+    dense: Any = found
+    into: Any = out
+    return delivered(dense.toarray() if isinstance(found, Sparse) else dense, into, "same_kind")
 
 
 def _lines(rows: Array, columns: Array, data: Array) -> str:

@@ -228,9 +228,10 @@ def selected(x: Stored, major: One, minor: One) -> Stored:
     if isinstance(minor, int):
         minor = slice(minor, minor + 1)
     s, given = x.structure, x
-    near = in_reach(x) if isinstance(minor, slice) and not isinstance(major, Array) else None
-    if near is not None:
-        return _selected_here(near.whole, s, major, cast(slice, minor))
+    if isinstance(minor, slice) and not isinstance(major, Array):
+        near = in_reach(x)
+        if near is not None:
+            return _selected_here(near.whole, s, major, minor)
     if isinstance(major, slice):
         start, stop, step = major.indices(s.major)
         if step != 1:
@@ -244,17 +245,17 @@ def selected(x: Stored, major: One, minor: One) -> Stored:
     return _columns(x, minor)
 
 
-def _selected_here(whole: Any, s: Structure, major: Any, minor: slice) -> Stored:
+def _selected_here(whole: Any, s: Structure, major: slice | np.ndarray, minor: slice) -> Stored:
     """Return some rows and columns of a small array in reach, which lie as engines would have it.
 
     A block of rows stays where it is; other rows are dealt out evenly.
     """
     found = whole[major][:, minor] if minor != slice(None) else whole[major]
     n, (_, _, across) = found.shape[0], minor.indices(s.minor)
-    block = isinstance(major, slice) and (major.step or 1) == 1
-    start = major.indices(s.major)[0] if block else 0
-    clipped = tuple([min(max(c - start, 0), n) for c in s.cuts])
-    cuts = clipped if block else even(n, s.session.size)
+    cuts = even(n, s.session.size)
+    if isinstance(major, slice) and (major.step or 1) == 1:
+        start = major.indices(s.major)[0]
+        cuts = tuple([min(max(c - start, 0), n) for c in s.cuts])
     arrays = (found.data, found.indices, found.indptr)
     return sent(s.session, arrays, found.shape[1], cuts, s.canonical and across > 0)
 
