@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +13,17 @@ from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import one_axis
+from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.select.sorting import check_sort, reverse, sort
 from distnb.client.shape.reshaping import axis_of
 from distnb.common.errors import explain
+from distnb.common.ndarrays import QUICK
 from distnb.geometry.axes import Block
-from distnb.geometry.layout import Layout
+from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
 from distnb.wire.protocol import Collective
 
@@ -116,13 +119,15 @@ def _numbers(x: Array, d: int, backwards: bool = False) -> tuple[int, int]:
     return (x.shape[d] - 1, -1) if backwards else (0, 1)
 
 
-def _record(ins: Sequence[Array], outs: Sequence[Array], d: int, start: int) -> None:
-    """Record that arrays in one layout are sorted by the first of them."""
+def _record(
+    ins: Sequence[Array], outs: Sequence[Array], d: int, start: int, places: Ints = ()
+) -> None:
+    """Record that arrays in one layout are sorted, or partitioned, by the first of them."""
     session = ins[0].session
     if not ins[0].size:
         return
     operands = tuple(x.operand for x in outs), tuple(x.operand for x in ins)
-    session.record(Collective("sort", *operands, (d, "stable", start), session.site()))
+    session.record(Collective("sort", *operands, (d, "stable", start, *places), session.site()))
 
 
 @stands_for(np.lexsort, small="exact")
@@ -177,8 +182,8 @@ def partition(
 ) -> Array:
     """Return a copy in which the elements at ``kth`` are where they would be in a sorted one.
 
-    As ``numpy.partition``; the order of the others is not specified there, and here all of the copy
-    is sorted: layout and messages are those of :func:`distnb.sort`. To get elements by position
+    As ``numpy.partition``, in whose order the others are, too, but where engines share a 1-D slice:
+    they sort it. Layout and messages are those of :func:`distnb.sort`. To get elements by position
     without moving all others, use :func:`distnb.quantile` or :func:`distnb.topk`.
 
     Parameters
@@ -195,7 +200,7 @@ def partition(
     Returns
     -------
     DistArray
-        A sorted copy.
+        A copy.
 
     Examples
     --------
@@ -204,8 +209,7 @@ def partition(
     ...     dnb.partition(dnb.array([3, 1, 2]), 1).to_numpy()
     array([1, 2, 3])
     """
-    x, axis = _check_partition(a, kth, axis, kind, order)
-    return sort(x, axis)
+    return _partitioned(*_check_partition(a, kth, axis, kind, order), positions=False)
 
 
 @stands_for(np.argpartition)
@@ -218,7 +222,8 @@ def argpartition(
 ) -> Array:
     """Return positions that partition an array, as ``numpy.argpartition``.
 
-    All are in sorted order: layout and messages are those of :func:`distnb.argsort`.
+    Where engines share a 1-D slice, all are in sorted order. Layout and messages are those of
+    :func:`distnb.argsort`.
 
     Parameters
     ----------
@@ -243,8 +248,29 @@ def argpartition(
     ...     dnb.argpartition(dnb.array([3, 1, 2]), 1).to_numpy()
     array([1, 2, 0])
     """
-    x, axis = _check_partition(a, kth, axis, kind, order, positions=True)
-    return argsort(x, axis)
+    found = _check_partition(a, kth, axis, kind, order, positions=True)
+    return _partitioned(*found, positions=True)
+
+
+def _partitioned(x: Array, d: int, places: Ints, positions: bool) -> Array:
+    """Return a copy that is partitioned along an axis, or the positions that do it."""
+    session, numpys = x.session, np.argpartition if positions else np.partition
+    if x.here is not None:
+        return array_of(session, np.asarray(numpys(x.here, places, d)))
+    layout = table.sorted_layout(x.placed, d, session.size)
+    uncut = table.sorting_layout(x.shape, layout, d, session.size)
+    if uncut.parts(d) > 1 or not x.size:
+        return argsort(x, d) if positions else sort(x, d)
+    kind = _POSITION if positions else x.dtype
+    if x.nbytes <= QUICK and admitted(session, (x,), 2 * x.nbytes):
+        found: Any = numpys(cast(np.ndarray, x.near), places, d)
+        return made_of(session, np.ascontiguousarray(found), layout)
+    carried = [copied(x, x.dtype, uncut)]
+    if positions:
+        how = ("index", d, *_numbers(x, d))
+        carried.append(create(session, x.shape, _POSITION, uncut, how))
+    _record(carried, carried, d, 0, places)
+    return carried[-1] if uncut == layout else copied(carried[-1], kind, layout)
 
 
 def _check_partition(
@@ -254,8 +280,8 @@ def _check_partition(
     kind: Any,
     order: None,
     positions: bool = False,
-) -> tuple[Array, int]:
-    """Return the array and the axis; raise what NumPy raises."""
+) -> tuple[Array, int, Ints]:
+    """Return the array, the axis and the positions; raise what NumPy raises."""
     x = asarray(a)
     d = 0
     if axis is None or positions:
@@ -270,7 +296,7 @@ def _check_partition(
     for k in places:
         if not -n <= operator.index(k) < n and x.size:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
-    return x, d
+    return x, d, tuple(places.tolist())
 
 
 def topk(x: ArrayLike, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ result can be a stretch of the sorted elements only, in a base of its own.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -35,11 +36,12 @@ class Sort:
     ``command.ins`` are the keys and what travels with them, all in one layout. The outputs are the
     same bases, or others on the same grid that take, of each sorted 1-D slice, as many elements as
     they are long. ``command.args`` are the axis, NumPy's ``kind`` (None or ``'stable'``), and the
-    first position that is taken. A split axis must lie in blocks, one for each engine.
+    first position that is taken. A split axis must lie in blocks, one for each engine. With more
+    arguments, positions, an axis that is not split is partitioned around these.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
-        self.axis, self.kind, self.start = command.args
+        self.axis, self.kind, self.start, *self.places = command.args
         self.sources = [store.bases[x.base] for x in command.ins]
         self.outs = [store.bases[x.base] for x in command.outs]
         self.line = line_of(self.sources[0], (self.axis,), store.rank)
@@ -97,10 +99,17 @@ class Sort:
         """
         blocks = [base.block for base in self.sources]
         if len(blocks) == 1 and self.outs[0] is self.sources[0]:
-            blocks[0].sort(axis=self.axis, kind=self.kind)  # type: ignore[union-attr]
-            return _rows(blocks[0], self.axis)
+            block: Any = blocks[0]
+            if self.places:
+                block.partition(self.places, axis=self.axis)
+            else:
+                block.sort(axis=self.axis, kind=self.kind)
+            return _rows(block, self.axis)
         parts = [_rows(block, self.axis) for block in blocks]
-        order = _order(parts[0], self.reach, self.last)
+        if self.places:
+            order = np.argpartition(parts[0], self.places, axis=-1)
+        else:
+            order = _order(parts[0], self.reach, self.last)
         dtype = np.dtype([(f"f{i}", part.dtype) for i, part in enumerate(parts)])
         found = np.empty(order.shape, dtype)
         for i, part in enumerate(parts):
