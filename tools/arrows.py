@@ -165,6 +165,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.start": "ipyparallel",
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
+    "distnb.engines.parts.tasks": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
     "distnb.common.addresses": "[fsspec]",
     "distnb.formats": "numpy [pyarrow] [scipy] [zstandard]",

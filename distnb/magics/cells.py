@@ -29,6 +29,8 @@ _GOING_ON = (
     "distnb: engines go on with what the cell asked of them; to stop them, interrupt a cell that "
     "waits for it"
 )
+#: Seconds after which engines that do not answer are looked at again, and Ctrl-C is heard.
+_LOOK = 1.0
 #: Clients with a hook of ours.
 _FOLLOWED: WeakSet[Any] = WeakSet()
 
@@ -196,7 +198,7 @@ def follow_cells(shell: Any) -> None:
     if not isinstance(hook, _TellNames):
         hook = _TellNames(shell)
         client_hooks.install(client, "names", hook)
-        client_hooks.install(client, "signals", _AwaitAnswers(client))
+        client_hooks.install(client, "answers", _AwaitAnswers(client))
         _FOLLOWED.add(client)
     if hook.session is not session:
         hook.session = session
@@ -209,7 +211,7 @@ def _unfollow(shell: Any) -> None:
         hook = client_hooks.installed(client, "names")
         if isinstance(hook, _TellNames) and hook.shell is shell:
             client_hooks.uninstall(client, "names")
-            client_hooks.uninstall(client, "signals")
+            client_hooks.uninstall(client, "answers")
             _FOLLOWED.discard(client)
 
 
@@ -240,7 +242,7 @@ class _TellNames:
 
 
 class _AwaitAnswers:
-    """The hook that waits, after an interrupted ``%px``, until engines have answered.
+    """The hook that lets engines answer an interrupted ``%px`` before they get other code.
 
     An engine whose code raised drops what it finds in its queue: the next cell would not be run,
     and nobody would be told.
@@ -248,17 +250,24 @@ class _AwaitAnswers:
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        #: Messages that were on engines when these were interrupted.
+        self._interrupted: set[str] = set()
 
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
-        asked = set(self.client.outstanding)
+        if "block" not in kwargs:  # this is code
+            while not poll(self._answered, _LOOK):  # engines would do nothing else before
+                pass
+            return send(*args, **kwargs)
+        self._interrupted |= set(self.client.outstanding)
         found = send(*args, **kwargs)
-        if kwargs.get("block") and not poll(lambda: not asked & self.client.outstanding, ANSWER):
-            print(
-                "distnb: engines have not stopped yet; a cell for them that is run before that may "
-                "be dropped: wait, or interrupt again",
-                file=sys.stderr,
-            )
+        if kwargs["block"] and not poll(self._answered, ANSWER):
+            print("distnb: engines go on; the next cell for them waits for that", file=sys.stderr)
         return found
+
+    def _answered(self) -> bool:
+        if self._interrupted:
+            self._interrupted &= set(self.client.outstanding)
+        return not self._interrupted
 
 
 def _bound(shell: Any, session: Session) -> list[Any]:

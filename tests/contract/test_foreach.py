@@ -1,6 +1,7 @@
 """Tasks on parts of arrays: what they get, write and return, whoever runs them."""
 
 import itertools
+import json
 import shutil
 import sys
 import tempfile
@@ -337,3 +338,28 @@ def test_who_is_free_helps(session, engines_only):
         shutil.rmtree(folder, ignore_errors=True)
     same(x, np.arange(4.0 * session.size) * 2)
     same(found, np.arange(4.0 * session.size) * 2 + 1)
+
+
+class WithTwoError(Exception):
+    """An exception whose ``__init__`` takes more than its text."""
+
+    def __init__(self, text, code):
+        super().__init__(text)
+        self.code = code
+
+
+def test_exceptions_of_own_classes(session):
+    def fail(part):
+        raise WithTwoError("too hot", 451)
+
+    def parse(part):
+        return json.loads("{")
+
+    a = dnb.ones((9, 4))
+    with pytest.raises(WithTwoError, match="too hot") as told:
+        dnb.foreach(fail, a.splits())
+    assert (told.value.code, told.value.args) == (451, ("too hot",))
+    assert "task 0" in told.value.__notes__[0]
+    with pytest.raises(json.JSONDecodeError) as other:
+        dnb.foreach(parse, a.splits())
+    assert other.value.pos == 1

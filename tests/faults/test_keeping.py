@@ -356,9 +356,9 @@ def test_another_notebook_reads_what_stands_still(running, monkeypatch):
 def test_names_are_checked():
     with dnb.inprocess(2) as session, dnb.inprocess(1) as other:
         x = dnb.ones(3, dist="block")
-        with pytest.raises(TypeError, match="expected an array of it"):
+        with pytest.raises(TypeError, match="expected an array of the session"):
             session["x"] = x
-        with pytest.raises(TypeError, match="expected an array of it"):
+        with pytest.raises(TypeError, match="expected an array of the session"):
             other["x"] = np.ones(3)
         with pytest.raises(TypeError, match="expected a dense array"):
             other["x"] = dnb.sparse.eye_array(3)
@@ -366,7 +366,7 @@ def test_names_are_checked():
             other[3] = x
         other["x"] = x
         assert other["x"] is x
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match=r"'y', expected 'x'"):
             other["y"]
         with pytest.raises(KeyError):
             del other["y"]

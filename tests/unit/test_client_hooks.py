@@ -47,7 +47,7 @@ def test_hooks_are_called_in_one_order_whoever_comes_first(kinds):
         client_hooks.install(client, kind, noting(client, kind))
     assert client.send_execute_request("x", ident=3) == "executed"
     assert client.send_apply_request("f") == "applied"
-    assert client.log == ["names", "order", "execute x on 3", "order", "apply f"]
+    assert client.log == ["answers", "names", "order", "execute x on 3", "order", "apply f"]
 
 
 @pytest.mark.parametrize("kinds", list(itertools.permutations(client_hooks.KINDS)))
@@ -74,7 +74,7 @@ def test_one_hook_goes_and_the_other_stays():
     client_hooks.uninstall(client, "order")
     client.send_execute_request("x")
     client.send_apply_request("f")
-    assert client.log == ["names", "execute x on None", "apply f"]
+    assert client.log == ["answers", "names", "execute x on None", "apply f"]
 
 
 def test_a_method_that_another_library_put_on_the_client_comes_back():

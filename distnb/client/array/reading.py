@@ -149,7 +149,7 @@ class _Told:
 
 def tell_of_gather(x: Array) -> None:
     """Say, once a cell, that a line gathers an array without saying so."""
-    if x.nbytes < _WORTH_TELLING or x.dbase.host is not None:
+    if x.nbytes < _WORTH_TELLING or x.dbase.host is not None or x.session.closed:
         return
     session, ipython = x.session, sys.modules.get("IPython")
     site, shell = session.site(), ipython.get_ipython() if ipython is not None else None

@@ -7,6 +7,7 @@ bases, of where they lie, and of the names of arrays. Of what lies in the notebo
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -276,10 +277,12 @@ def attach() -> Session:
     there = keeping.found()
     free = [kept for kept in there if not kept.pid]
     if not free:
-        got = f"one that process {there[-1].pid} uses" if there else "none"
-        raise EngineError(
-            explain("kept session", got, "one that nobody uses", "begin with dnb.start(keep='1 h')")
-        )
+        got, do = "none", "begin with dnb.start(keep='1 h')"
+        if there:
+            got, do = f"one that process {there[-1].pid} uses", "end that, or see dnb.others()"
+        if there and there[-1].pid == os.getpid():
+            got, do = "one that is attached here", "go on with dnb.session()"
+        raise EngineError(explain("kept session", got, "one that nobody uses", do))
     line, segment = free[-1].take()
     facts = free[-1].facts
     torn = keeping.torn(segment, facts["engines"])  # before other engines say what they do

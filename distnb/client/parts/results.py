@@ -39,6 +39,20 @@ def _bytes_of(session: Session, ends: Ints) -> Any:
     return create(session, (ends[-1],), np.dtype(np.uint8), laid(ends, 1, 0), ("empty",))
 
 
+def _unpacked(packed: bytes) -> Exception | None:
+    """Return an exception of a class of the user's; its ``__init__`` may want other arguments."""
+    if not packed:
+        return None
+    try:
+        cls, args, state = pickle.loads(packed)
+        error: Exception = cls.__new__(cls, *args)
+        error.args = args
+        error.__dict__.update(state)
+    except Exception:  # the class is not there, or does not want to be made so
+        return None
+    return error
+
+
 class _Array(NamedTuple):
     """An array that a task returned: on which engine it is, and what it is.
 
@@ -95,7 +109,8 @@ class Outcome:
         if any(n > text.size for n, text in zip(lengths, texts, strict=True)):
             texts = self._kept(lengths, True)
         self.values: list[Any] = [None] * homes[-1]
-        #: Failures: the task, names of classes, message, traceback; and on which rank that was.
+        #: Failures: the task, names of classes, message, traceback, what the exception is made of
+        #: if it is of an own class; and on which rank that was.
         self.failures: list[tuple[Any, ...]] = []
         printed: list[tuple[int, str, str]] = []
         for rank, text in enumerate(texts):
@@ -135,8 +150,8 @@ class Outcome:
         """Raise what a task raised; ``parts`` tells which part of what each task has."""
         if not self.failures:
             return
-        task, kinds, message, trace, rank = min(self.failures)
-        error = exception_like(kinds, message)
+        task, kinds, message, trace, packed, rank = min(self.failures)
+        error = _unpacked(packed) or exception_like(kinds, message)
         others = sorted(f[0] for f in self.failures if f[0] != task)
         note = f"raised in task {task} of {self.homes[-1]} of foreach ({name}) on rank {rank}"
         note += f", which had {parts[task]}" if parts[task] else ""

@@ -110,15 +110,15 @@ def _arrays(found: Session) -> str:
     """Return how many arrays a session has, and how large they are."""
     bases = found.bases()
     size = sum(prod(base.shape) * base.dtype.itemsize for base in bases)
-    return counted(len(bases), "array") + (f" ({size_text(size)})" if size else "")
+    return counted(len(bases), "array") + (f" of {size_text(size)}" if size else "")
 
 
 def _replace(found: Session) -> None:
     """Close a session in whose place another one is to be; say what becomes of its arrays."""
     why = ", as its engines are gone" if found.connection.dead else ""
     print(
-        f"distnb: the session before is closed{why}, and its {_arrays(found)} cannot be used any "
-        "more; dnb.start(..., beside=True) keeps it"
+        f"distnb: the session before is closed{why}, and its arrays ({_arrays(found)} on engines) "
+        "cannot be used any more; dnb.start(..., beside=True) keeps it"
     )
     try:
         found.close()

@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from distnb.client.batching.entries import Entry
+from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.measure.records import Times
 from distnb.plans.forecast import Spec
@@ -29,7 +30,7 @@ from distnb.wire.protocol import (
     Reduce,
 )
 
-__all__ = ["Cell", "Done", "Journal"]
+__all__ = ["Cell", "Done", "Journal", "Named"]
 
 #: Commands of a cell that are kept.
 MOST = 1 << 13
@@ -183,3 +184,11 @@ class Journal:
         self._many += len(commands)
         while self._many > RECENT and len(self.recent) > 1:
             self._many -= len(self.recent.popleft().commands)
+
+
+class Named(dict[str, Any]):
+    """The arrays of a session that were given a name; asking for another one tells which."""
+
+    def __missing__(self, name: str) -> Any:
+        known = ", ".join(map(repr, self)) or "a name that was given"
+        raise KeyError(explain("session", repr(name), known, "see dnb.arrays()"))

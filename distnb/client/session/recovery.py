@@ -383,7 +383,7 @@ class Recovery:
     def _told(self, lost: list[int]) -> str:
         """Return what is to be said of arrays."""
         there = len(self._session.handles) - len(lost)
-        found = f"; {there} array{'s' * (there != 1)} as before"
+        found = f"; {there} array{'s' * (there != 1)} on engines as before"
         if lost:
             found += f", {len(lost)} lost: each says why when it is used"
         return f"{found}; what %px had defined is gone"

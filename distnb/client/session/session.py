@@ -20,7 +20,7 @@ from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import MISSING, Replies, fill_in
 from distnb.client.batching.user_functions import Functions
-from distnb.client.session.journal import Journal
+from distnb.client.session.journal import Journal, Named
 from distnb.client.session.ledger import Ledger
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
@@ -133,7 +133,7 @@ class Session(Closable):
         self.recovery = Recovery(self)
         #: What lets it outlive the notebook, and the arrays that were given a name here.
         self.keeping: Keeping | None = None
-        self.named: dict[str, Any] = {}
+        self.named = Named()
         #: Is told of commands that are about to be sent, if somebody wants to know.
         self.watch: Callable[[Iterable[Command]], None] | None = None
         #: Small steps recorded in a row because engines were busy; whether arrays go to and fro.
@@ -604,11 +604,13 @@ class Session(Closable):
 
     def __setitem__(self, name: str, array: Any) -> None:
         """Give an array a name, by which it is found again: see :func:`distnb.attach`."""
-        if not isinstance(name, str):
+        self.check_open()
+        if not (isinstance(name, str) and name):
             raise TypeError(explain("name", repr(name), "a string", 'write session["T"] = T'))
         if getattr(array, "session", None) is not self:
-            kind = type(array).__name__
-            raise TypeError(explain(f"session[{name!r}]", kind, "an array of it", "pass its array"))
+            raise TypeError(
+                explain(name, type(array).__name__, "an array of the session", "make one")
+            )
         before = self.named.get(name)
         self.named[name] = array
         try:
