@@ -611,13 +611,12 @@ class Session(Closable):
             raise TypeError(
                 explain(name, type(array).__name__, "an array of the session", "make one")
             )
-        before = self.named.get(name)
+        before = Named(self.named)
         self.named[name] = array
         try:
             Session.listed_by(self)
         except BaseException:
-            del self.named[name]
-            self.named |= {} if before is None else {name: before}
+            self.named = before
             raise
 
     def __delitem__(self, name: str) -> None:
