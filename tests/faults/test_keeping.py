@@ -356,9 +356,9 @@ def test_another_notebook_reads_what_stands_still(running, monkeypatch):
 def test_names_are_checked():
     with dnb.inprocess(2) as session, dnb.inprocess(1) as other:
         x = dnb.ones(3, dist="block")
-        with pytest.raises(TypeError, match="expected an array of the session"):
+        with pytest.raises(TypeError, match="expected the session's array"):
             session["x"] = x
-        with pytest.raises(TypeError, match="expected an array of the session"):
+        with pytest.raises(TypeError, match="expected the session's array"):
             other["x"] = np.ones(3)
         with pytest.raises(TypeError, match="expected a dense array"):
             other["x"] = dnb.sparse.eye_array(3)

@@ -608,9 +608,7 @@ class Session(Closable):
         if not (isinstance(name, str) and name):
             raise TypeError(explain("name", repr(name), "a string", 'write session["T"] = T'))
         if getattr(array, "session", None) is not self:
-            raise TypeError(
-                explain(name, type(array).__name__, "an array of the session", "make one")
-            )
+            raise TypeError(explain(name, type(array).__name__, "the session's array", "make one"))
         before = Named(self.named)
         self.named[name] = array
         try:
