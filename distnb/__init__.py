@@ -131,6 +131,8 @@ class _Views:
 
 Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: importlib.import_module(f"{__name__}.plot"))
+when_imported("pandas", lambda: importlib.import_module(f"{__name__}.pandas_arrays").install())
+when_imported("xarray", lambda: importlib.import_module(f"{__name__}.xarray_indexing").install())
 Profile.shown = staticmethod(
     lambda report: importlib.import_module("distnb.widgets.times.timing").TimeReport(report)
 )
