@@ -1,9 +1,9 @@
-"""What pandas does with arrays of ours, put in place when it is imported.
+"""Libraries that know arrays by their classes get NumPy's: put in place when they are imported.
 
-pandas knows NumPy's arrays and its own by their classes, and takes others for lists: a mask is a
-list of rows 0 and 1 to it. There is no protocol to tell it otherwise. All that users hand over
-passes through few functions of pandas; there arrays of ours become NumPy's, within the gather
-budget, and scalars become NumPy's scalars.
+pandas, h5py and Zarr take other arrays for lists: to pandas a mask is a list of rows 0 and 1. There
+is no protocol to tell them otherwise. But all that users hand over passes through few functions of
+these libraries. There arrays of ours become NumPy's, within the gather budget, and scalars become
+NumPy's scalars.
 
 ======================================== =======================================================
 function of pandas                       what passes through it
@@ -17,17 +17,21 @@ function of pandas                       what passes through it
 ``_ensure_arraylike``, ``get_grouper``   what is sorted into groups
 methods of classes                       what these look at before they call one of the others
 ``maybe_convert_objects``, ``map_infer`` lists, and results of users' functions: scalars in them
+**of h5py**: ``select``                  keys in brackets
+``write_direct``                         what is written
+**of Zarr**: ``pop_fields``              keys in brackets
+``NDBuffer``                             what is written
 ======================================== =======================================================
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from pandas._libs import lib
 
 from distnb.client.array.distarray import DistArray
 from distnb.pictures.hook import put_in_place
@@ -36,7 +40,7 @@ __all__ = ["install"]
 
 _Function = Callable[..., Any]
 
-#: Module of pandas -> the functions and methods of it to which arrays of ours come as NumPy's.
+#: Module -> the functions and methods of it to which arrays of ours come as NumPy's.
 _TAKE_ARRAYS = {
     "pandas._libs.lib": "item_from_zerodim",
     "pandas.core.construction": "extract_array sanitize_array",
@@ -46,6 +50,8 @@ _TAKE_ARRAYS = {
     "pandas.core.algorithms": "_ensure_arraylike",
     "pandas.core.frame": "DataFrame.__init__ DataFrame._align_for_op",
     "pandas.core.series": "Series.__init__",
+    "h5py._hl.dataset": "Dataset.write_direct",
+    "zarr.core.buffer.core": "NDBuffer.__init__",
 }
 #: Those to which they come also in slices, tuples and lists.
 _TAKE_KEYS = {
@@ -56,21 +62,24 @@ _TAKE_KEYS = {
         _ScalarAccessIndexer.__getitem__ _ScalarAccessIndexer.__setitem__ _AtIndexer.__getitem__
         _AtIndexer.__setitem__
     """,
+    "h5py._hl.selections": "select",
+    "zarr.core.indexing": "pop_fields",
 }
 #: Those that make arrays of objects, in which scalars of ours are found.
 _GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
 
 
-def install() -> None:
-    """Put our functions in the place of pandas'."""
+def install(library: str) -> None:
+    """Put our functions in the place of a library's."""
     for table, make in (
         (_TAKE_ARRAYS, partial(_taking, _array)),
         (_TAKE_KEYS, partial(_taking, _key)),
         (_GIVE_OBJECTS, _giving_numbers),
     ):
         for module, names in table.items():
-            for name in names.split():
-                put_in_place(module, name, make)
+            if module.startswith(library):
+                for name in names.split():
+                    put_in_place(module, name, make)
 
 
 def _taking(numpys: _Function, function: _Function) -> _Function:
@@ -109,6 +118,7 @@ def _giving_numbers(function: _Function) -> _Function:
         numbers = np.empty(found.size, object)
         for n, x in enumerate(flat):
             numbers[n] = _array(x) if _is_scalar(x) else x
+        lib: Any = sys.modules["pandas._libs.lib"]
         return lib.maybe_convert_objects(numbers.reshape(found.shape))
 
     return called

@@ -1,4 +1,4 @@
-"""What pandas does with distributed arrays, against the same with NumPy's."""
+"""What pandas, h5py and Zarr do with distributed arrays, against the same with NumPy's."""
 
 import numpy as np
 import pytest
@@ -132,3 +132,55 @@ def test_arrays_in_a_list_stay(session):
     kept = pd.Series([x, x[1]])
     assert kept[0] is x
     assert type(kept[1]) is np.float64
+
+
+#: What is read and written by keys of ours, in a dataset of two axes and one of one axis.
+STORED = """
+d1[m]
+d[A > 0]
+d[i[1], i[1]]
+d1.__setitem__(m, x[:2])
+d.__setitem__(A > 3, 0)
+d.__setitem__(i[1], A[0])
+d.__setitem__(slice(None), A * 2)
+"""
+
+
+def stored(d, d1, of, code):
+    """Return what a line reads, and what it leaves."""
+    x, i = of.arange(4.0), of.arange(4)
+    names = {"d": d, "d1": d1, "x": x, "i": i, "m": i % 2 == 0, "A": of.arange(8.0).reshape(4, 2)}
+    found = eval(code, names)
+    return [d[...], d1[...]] + ([] if found is None else [found])
+
+
+def alike(found, want):
+    for one, other in zip(found, want, strict=True):
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_array_equal(one, other)
+
+
+def test_keys_of_hdf5(session):
+    h5py = pytest.importorskip("h5py")
+    for code in STORED.strip().splitlines():
+        results = []
+        for of in (dnb, np):
+            with h5py.File("m.h5", "w", driver="core", backing_store=False) as file:
+                file["d"], file["d1"] = np.arange(8.0).reshape(4, 2), np.arange(4.0)
+                results.append(stored(file["d"], file["d1"], of, code))
+                if of is dnb:
+                    file["d1"].write_direct(dnb.ones(4))
+                    np.testing.assert_array_equal(file["d1"], np.ones(4))
+        alike(*results)
+
+
+def test_keys_and_contents_of_zarr(session):
+    zarr = pytest.importorskip("zarr")
+    for code in STORED.strip().splitlines():
+        results = []
+        for of in (dnb, np):
+            d, d1 = zarr.array(np.arange(8.0).reshape(4, 2)), zarr.array(np.arange(4.0))
+            results.append(stored(d, d1, of, code))
+        alike(*results)
+    made = zarr.create_array(store={}, data=dnb.arange(6.0).reshape(3, 2), chunks=(2, 2))
+    np.testing.assert_array_equal(made[:], np.arange(6.0).reshape(3, 2))
