@@ -58,6 +58,9 @@ _TAKE_KEYS = {
     "pandas.core.common": "apply_if_callable",
     "pandas.core.groupby.grouper": "get_grouper",
     "pandas.core.frame": "DataFrame.set_index",
+    "pandas.core.indexes.base": "Index.__contains__ Index.get_loc",
+    "pandas.core.indexes.multi": "MultiIndex.__contains__ MultiIndex.get_loc",
+    "pandas.core.indexes.range": "RangeIndex.__contains__ RangeIndex.get_loc",
     "pandas.core.indexing": """
         _ScalarAccessIndexer.__getitem__ _ScalarAccessIndexer.__setitem__ _AtIndexer.__getitem__
         _AtIndexer.__setitem__

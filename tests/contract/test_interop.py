@@ -24,7 +24,10 @@ df.iloc[i[3]]
 df.loc[i[3]]
 df.at[i[3], "a"]
 df.iat[i[3], i[1]]
+df.xs(i[2])
 s[i[2]]
+x[1] in s
+i[1] in pd.Index([3, 1, 2])
 df.iloc[: i[3]]
 df.iloc[i[1] : i[3], : i[1]]
 df.loc[[i[0], i[2]]]
