@@ -131,6 +131,11 @@ class _Views:
 
 Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: importlib.import_module(f"{__name__}.plot"))
+for _library in ("pandas", "h5py", "zarr"):
+    when_imported(
+        _library, lambda name=_library: importlib.import_module(f"{__name__}.interop").install(name)
+    )
+when_imported("xarray", lambda: importlib.import_module(f"{__name__}.xarray_indexing").install())
 Profile.shown = staticmethod(
     lambda report: importlib.import_module("distnb.widgets.times.timing").TimeReport(report)
 )

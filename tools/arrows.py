@@ -23,7 +23,7 @@ ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans formats engines client widgets magics
         numpys left_out lib fft linalg random sparse polynomial special namespace strategies testing
-        pictures plot applications graph learn xarrays
+        pictures xarray_indexing interop plot applications graph learn xarrays
     """,
     "distnb.applications": """
         adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
@@ -183,6 +183,8 @@ OTHERS: dict[str, str] = {
     "distnb.plot": "matplotlib",
     "distnb.special": "numpy [scipy]",
     "distnb.xarrays": "numpy xarray [zarr]",
+    "distnb.xarray_indexing": "numpy xarray",
+    "distnb.interop": "numpy",
     "distnb.widgets.status.dashboard": "anywidget ipywidgets traitlets",
     "distnb.widgets.times.timeline": "anywidget traitlets",
     "distnb.strategies": "*",

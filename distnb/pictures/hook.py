@@ -1,18 +1,21 @@
-"""Calls a function when a module is imported, now or later, by whoever needs it."""
+"""Calls a function when a module is imported, and puts others in the place of its functions."""
 
 from __future__ import annotations
 
-import importlib.util
+import functools
 import sys
+import warnings
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from distnb.common.errors import explain
+
 if TYPE_CHECKING:  # it takes longer to import than most of distnb's rooms
     from importlib.abc import Loader
 
-__all__ = ["when_imported"]
+__all__ = ["put_in_place", "when_imported"]
 
 
 def when_imported(name: str, then: Callable[[], Any]) -> None:
@@ -23,8 +26,31 @@ def when_imported(name: str, then: Callable[[], Any]) -> None:
         sys.meta_path.insert(0, _Finder(name, then))
 
 
+def put_in_place(
+    module: str, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> None:
+    """Put what is made of a function of a library in its place, wherever the library has it.
+
+    The name may be that of a method: ``Class.method``. A library that has no such function is told
+    of, and goes on without: it is of a version that distnb does not know.
+    """
+    library = module.partition(".")[0]
+    of, _, last = name.rpartition(".")
+    holder = getattr(sys.modules.get(module), of, None) if of else sys.modules.get(module)
+    function = getattr(holder, last, None)
+    if function is None:
+        say = explain(library, f"no {module}.{name}", "it", "pass it np.asarray(x), not arrays")
+        warnings.warn(say, stacklevel=2)
+        return
+    made = functools.wraps(function)(make(function))
+    others = [m for m in sys.modules.values() if getattr(m, "__name__", "").startswith(library)]
+    for place in [holder] if of else others:
+        if getattr(place, "__dict__", {}).get(last) is function:
+            setattr(place, last, made)
+
+
 class _Finder:
-    """Finds one module as all others would, once."""
+    """Finds one module as all others would, until it has been imported."""
 
     def __init__(self, name: str, then: Callable[[], Any]) -> None:
         self._name, self._then = name, then
@@ -32,11 +58,18 @@ class _Finder:
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
         if name != self._name:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._then)  # type: ignore[assignment]
-        return spec
+        for finder in [other for other in sys.meta_path if other is not self]:
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                if spec.loader is not None:  # who only asks whether it is there does not load it
+                    spec.loader = _Loader(spec.loader, self._loaded)  # type: ignore[assignment]
+                return spec
+        return None
+
+    def _loaded(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._then()
 
 
 class _Loader:
@@ -49,5 +82,8 @@ class _Loader:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader  # who asks for its source or data asks the one who has it
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
         self._loader.exec_module(module)
         self._then()

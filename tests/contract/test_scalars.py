@@ -2,6 +2,9 @@
 
 import copy
 import pickle
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -246,3 +249,28 @@ def test_methods_of_ufuncs_are_left_to_others(given):
     ):
         expected, found = (eval(code, {**names, "W": Wrapped}).array for names in given)
         same(found, expected)
+
+
+BESIDE = (
+    "timedelta(1) * s|s * timedelta(1)|timedelta(3) / s|timedelta(3) // n|timedelta(1) * n|"
+    "Fraction(1, 2) * s|s * Fraction(1, 2)|n - Fraction(1, 2)|Fraction(1, 2) < s|s == Fraction(10)|"
+    "Decimal(1) + n|n * Decimal(2)|n > Decimal(1)|s == Decimal(10)|Decimal(1) + s|s + {}|s == {}|s < {}"
+).split("|")
+
+
+def test_scalars_beside_pythons_objects_are_numpys(session):
+    for each in BESIDE:
+        names = {"timedelta": timedelta, "Fraction": Fraction, "Decimal": Decimal}
+        found, want = (
+            outcome_of(each, names | {"s": xp.arange(4.0).max() * 3 + 1, "n": xp.arange(4)[3]})
+            for xp in (dnb, np)
+        )
+        assert (type(found), found) == (type(want), want), each
+
+
+def outcome_of(code, names):
+    """Return what code gives, or the type of its exception."""
+    try:
+        return eval(code, names)
+    except Exception as error:
+        return type(error)

@@ -204,3 +204,50 @@ def test_times_and_texts_stay_numpys(xr, here):
     found = opened(xr, "k.zarr")
     assert isinstance(found.when.data, np.ndarray)
     xr.testing.assert_equal(found.as_numpy(), data)
+
+
+def pairs(xr, np, **options):
+    """Return two positions along an axis of their own."""
+    return (xr.DataArray(np.array(k), dims="p") for k in ([0, 1], [1, 2]))
+
+
+#: What changes a matrix, or selects of it: with NumPy's arrays, and with ours.
+INDEXED = {
+    "a block": lambda xr, np, d: d.__setitem__({"t": [0, 1], "x": [1, 2]}, 9),
+    "a block of another shape": lambda xr, np, d: d.__setitem__(([0, 2], [1, 2, 0]), 9),
+    "a block of an array": lambda xr, np, d: d.__setitem__(
+        ([0, 2], [1, 2]), np.arange(4).reshape(2, 2)
+    ),
+    "a block by label": lambda xr, np, d: d.loc.__setitem__({"t": [0.0, 1.0], "x": [1, 2]}, 9),
+    "two masks": lambda xr, np, d: d.__setitem__((d[:, 0] > 0, d[1] > 5), 9),
+    "a mask without names": lambda xr, np, d: d.__setitem__(np.array([True, False, True]), 0),
+    "pairs put in": lambda xr, np, d: d.__setitem__((*pairs(xr, np),), np.arange(2)),
+    "a scalar put in": lambda xr, np, d: d.__setitem__(np.arange(3)[1], np.arange(4)),
+    "added": lambda xr, np, d: d.__setitem__(([0, 1], [1, 2]), d[[0, 1], [1, 2]] + 1),
+    "a single element": lambda xr, np, d: d[0, 0].__setitem__(..., 3),
+    "pairs": lambda xr, np, d: d[(*pairs(xr, np),)],
+    "pairs by label": lambda xr, np, d: d.sel(t=xr.DataArray([0.0, 1.0], dims="p"), x=d.x[:2]),
+    "pairs of three axes": lambda xr, np, d: d.expand_dims(z=2)[(0, *pairs(xr, np))],
+    "pairs beside an axis": lambda xr, np, d: d.expand_dims(z=3, axis=1)[
+        xr.DataArray([0, 1], dims="p"), :, xr.DataArray([1, 2], dims="p")
+    ],
+    "places of the largest": lambda xr, np, d: d.isel(t=d.argmax("t")),
+    "place of the largest": lambda xr, np, d: d.isel(d.argmax(["t", "x"])),
+    "a scalar": lambda xr, np, d: d[np.arange(3)[2]],
+    "scalars": lambda xr, np, d: d.isel(t=np.arange(3)[2], x=np.arange(3)[1]),
+    "a mask": lambda xr, np, d: d[np.array([True, False, True])],
+    "groups": lambda xr, np, d: d.assign_coords(k=("t", np.array([0, 1, 0]))).groupby("k").sum(),
+}
+
+
+def test_keys_mean_what_they_mean_for_numpys_arrays(xr):
+    for what, call in INDEXED.items():
+        found, want = (
+            xr.DataArray(of.arange(12.0).reshape(3, 4), dims=("t", "x")) for of in (dnb, np)
+        )
+        found, want = (x.assign_coords(t=[0.0, 1.0, 2.0], x=[0, 1, 2, 3]) for x in (found, want))
+        got, wanted = call(xr, dnb, found), call(xr, np, want)
+        if wanted is None:
+            got, wanted = found, want
+        assert isinstance(got.data, dnb.DistArray), what
+        xr.testing.assert_identical(got.as_numpy(), wanted)

@@ -19,13 +19,14 @@ pytestmark = pytest.mark.tier("test")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "libraries.md"
 ROW = re.compile(r"^\| (\w[\w-]*) \| `(.*)` \| (stays|number|gathers|refuses) \|$", re.MULTILINE)
 ROWS = ROW.findall(PAGE.read_text(encoding="utf-8"))
+_SCIPY = ("fft", "ndimage", "linalg", "integrate", "sparse", "optimize")
 #: Library -> what its calls need, under the names that they use.
 NEEDS = {
-    "Python": {"copy": "copy", "math": "math", "pickle": "pickle"},
+    "Python": {name: name for name in ("copy", "math", "pickle", "datetime", "fractions", "time")},
     "NumPy": {},
     "SciPy": {
         "scipy": "scipy",
-        **{f"_{m}": f"scipy.{m}" for m in ("fft", "ndimage", "linalg", "integrate", "sparse")},
+        **{f"_{m}": f"scipy.{m}" for m in _SCIPY},
     },
     "pandas": {"pd": "pandas"},
     "Arrow": {"pa": "pyarrow"},
@@ -33,6 +34,7 @@ NEEDS = {
     "JAX": {"jnp": "jax.numpy"},
     "xarray": {"xr": "xarray"},
     "h5py": {"h5py": "h5py"},
+    "Zarr": {"zarr": "zarr"},
     "tifffile": {"tifffile": "tifffile"},
     "Matplotlib": {"plt": "matplotlib.pyplot"},
     "scikit-learn": {"_sk": "sklearn.linear_model"},
@@ -95,7 +97,7 @@ def _outcome(call, names):
     except Exception as error:
         over = dnb.GatherError
         refused = not (isinstance(error, over) or isinstance(error.__context__, over))
-        if refused and not isinstance(error, TypeError):
+        if refused and not isinstance(error, TypeError | ValueError):
             raise
     else:
         kept = getattr(found, "data", found) if hasattr(found, "dims") else found

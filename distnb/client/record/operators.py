@@ -15,7 +15,14 @@ from distnb.client.handle.fields import Fields
 from distnb.client.reach.small_steps import quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
-from distnb.client.record.operations import by_numpy, done, elementwise, is_derived, simple
+from distnb.client.record.operations import (
+    by_numpy,
+    done,
+    elementwise,
+    is_derived,
+    simple,
+    understood,
+)
 from distnb.common.config import config
 from distnb.ops.scalars import NUMBERS
 
@@ -146,6 +153,9 @@ def _operate(
         return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
     if ufunc is np.multiply and x.single and not x.shape and isinstance(y, _REPEATED):
         return NotImplemented  # of NumPy's scalars, too: Python repeats it, or raises TypeError
+    if x.single and not x.shape and _is_pythons(y):  # a duration or a fraction, beside a scalar
+        number = np.asarray(x)[()]
+        return run(y, number) if swap else run(number, y)
     if into:
         return NotImplemented if _takes_over(y) else ufunc(x, y, out=(x,))
     if is_derived(y):  # its operators may be others, as those of matrices
@@ -160,6 +170,12 @@ def _operate(
     if y is None and x.single and not x.shape:  # as Python answers for NumPy's scalars
         return ufunc is np.not_equal
     return _compared(_EQUALITY[ufunc], x, y)
+
+
+def _is_pythons(y: object) -> bool:
+    """Tell whether something is an object of Python that knows NumPy's scalars, and no arrays."""
+    known = y is None or isinstance(y, str) or understood(y)
+    return not known and not any(hasattr(type(y), of) for of in ("__array__", "__array_ufunc__"))
 
 
 def _defers(y: object, swap: bool) -> bool:

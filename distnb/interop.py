@@ -1,0 +1,131 @@
+"""Libraries that know arrays by their classes get NumPy's: put in place when they are imported.
+
+pandas, h5py and Zarr take other arrays for lists: to pandas a mask is a list of rows 0 and 1. There
+is no protocol to tell them otherwise. But all that users hand over passes through few functions of
+these libraries. There arrays of ours become NumPy's, within the gather budget, and scalars become
+NumPy's scalars.
+
+======================================== =======================================================
+function of pandas                       what passes through it
+======================================== =======================================================
+``apply_if_callable``                    keys in brackets; conditions and values of ``where``
+``item_from_zerodim``                    the other operand of an operator; keys of an index
+``maybe_prepare_scalar_for_op``          that of ``df.add`` and its like
+``array_ufunc``                          operands of ufuncs
+``extract_array``, ``sanitize_array``    what becomes a column or a part of one
+``infer_dtype_from_scalar``              what is repeated in a column
+``_ensure_arraylike``, ``get_grouper``   what is sorted into groups
+methods of classes                       what these look at before they call one of the others
+``maybe_convert_objects``, ``map_infer`` lists, and results of users' functions: scalars in them
+**of h5py**: ``select``                  keys in brackets
+``write_direct``                         what is written
+**of Zarr**: ``pop_fields``              keys in brackets
+``NDBuffer``                             what is written
+======================================== =======================================================
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.pictures.hook import put_in_place
+
+__all__ = ["install"]
+
+_Function = Callable[..., Any]
+
+#: Module -> the functions and methods of it to which arrays of ours come as NumPy's.
+_TAKE_ARRAYS = {
+    "pandas._libs.lib": "item_from_zerodim",
+    "pandas.core.construction": "extract_array sanitize_array",
+    "pandas.core.dtypes.cast": "infer_dtype_from_scalar",
+    "pandas.core.ops.array_ops": "maybe_prepare_scalar_for_op",
+    "pandas.core.arraylike": "array_ufunc",
+    "pandas.core.algorithms": "_ensure_arraylike",
+    "pandas.core.frame": "DataFrame.__init__ DataFrame._align_for_op",
+    "pandas.core.series": "Series.__init__",
+    "h5py._hl.dataset": "Dataset.write_direct",
+    "zarr.core.buffer.core": "NDBuffer.__init__",
+}
+#: Those to which they come also in slices, tuples and lists.
+_TAKE_KEYS = {
+    "pandas.core.common": "apply_if_callable",
+    "pandas.core.groupby.grouper": "get_grouper",
+    "pandas.core.frame": "DataFrame.set_index",
+    "pandas.core.indexes.base": "Index.__contains__ Index.get_loc",
+    "pandas.core.indexes.multi": "MultiIndex.__contains__ MultiIndex.get_loc",
+    "pandas.core.indexes.range": "RangeIndex.__contains__ RangeIndex.get_loc",
+    "pandas.core.indexing": """
+        _ScalarAccessIndexer.__getitem__ _ScalarAccessIndexer.__setitem__ _AtIndexer.__getitem__
+        _AtIndexer.__setitem__
+    """,
+    "h5py._hl.selections": "select",
+    "zarr.core.indexing": "pop_fields",
+}
+#: Those that make arrays of objects, in which scalars of ours are found.
+_GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
+
+
+def install(library: str) -> None:
+    """Put our functions in the place of a library's."""
+    for table, make in (
+        (_TAKE_ARRAYS, partial(_taking, _array)),
+        (_TAKE_KEYS, partial(_taking, _key)),
+        (_GIVE_OBJECTS, _giving_numbers),
+    ):
+        for module, names in table.items():
+            if module.startswith(library):
+                for name in names.split():
+                    put_in_place(module, name, make)
+
+
+def _taking(numpys: _Function, function: _Function) -> _Function:
+    def called(*args: Any, **options: Any) -> Any:
+        if options:  # what is written to stays what it is
+            options = {k: v if k == "out" else numpys(v) for k, v in options.items()}
+        return numpys(function(*[numpys(x) for x in args], **options))
+
+    return called
+
+
+def _array(x: Any) -> Any:
+    """Return an array of ours as NumPy's, a scalar as NumPy's scalar, and all else as it is."""
+    return np.asarray(x)[()] if type(x) is DistArray else x
+
+
+def _key(x: Any) -> Any:
+    """Return so a key, which may be one of several axes."""
+    kind = type(x)
+    if kind is slice:
+        return slice(_array(x.start), _array(x.stop), _array(x.step))
+    if kind is tuple or kind is list:
+        kinds = {*map(type, x)}
+        return kind([_key(each) for each in x]) if DistArray in kinds or slice in kinds else x
+    return _array(x)
+
+
+def _giving_numbers(function: _Function) -> _Function:
+    def called(*args: Any, **options: Any) -> Any:
+        found = function(*args, **options)
+        if type(found) is not np.ndarray or found.dtype != object:
+            return found
+        flat = found.ravel().tolist()
+        if DistArray not in {*map(type, flat)} or not any(map(_is_scalar, flat)):
+            return found
+        numbers = np.empty(found.size, object)
+        for n, x in enumerate(flat):
+            numbers[n] = _array(x) if _is_scalar(x) else x
+        lib: Any = sys.modules["pandas._libs.lib"]
+        return lib.maybe_convert_objects(numbers.reshape(found.shape))
+
+    return called
+
+
+def _is_scalar(x: Any) -> bool:
+    return type(x) is DistArray and not x.ndim

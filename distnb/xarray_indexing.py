@@ -1,0 +1,75 @@
+"""How xarray indexes arrays of ours, put in place when it is imported.
+
+xarray asks arrays of the array API standard for less than ours do: its adapter for them writes to
+pairs of positions where a block is meant, and refuses positions of several axes.
+
+==================== ==========================================================================
+function of xarray   what is done
+==================== ==========================================================================
+``as_indexable``     our arrays are indexed as NumPy's are
+``expanded_indexer`` scalars in keys are numbers, masks without names of axes are NumPy's
+``_resolve_group``   what is grouped by is NumPy's: its values are looked for in the notebook
+==================== ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xarray import DataArray, Variable
+from xarray.core.indexing import NdArrayLikeIndexingAdapter, VectorizedIndexer
+from xarray.core.nputils import NumpyVIndexAdapter
+
+from distnb.client.array.distarray import DistArray
+from distnb.pictures.hook import put_in_place
+
+__all__ = ["install"]
+
+_Function = Callable[..., Any]
+
+
+class _Adapter(NdArrayLikeIndexingAdapter):
+    """Indexes our arrays as xarray does NumPy's; positions may be on the engines, too."""
+
+    __slots__ = ()
+
+    def _vindex_get(self, indexer: VectorizedIndexer) -> Any:
+        return NumpyVIndexAdapter(self.array)[indexer.tuple]  # type: ignore[no-untyped-call]
+
+
+def install() -> None:
+    """Put our functions in the place of xarray's."""
+    put_in_place("xarray.core.indexing", "as_indexable", _adapting)
+    put_in_place("xarray.core.indexing", "expanded_indexer", _knowing_keys)
+    put_in_place("xarray.core.groupby", "_resolve_group", _knowing_groups)
+
+
+def _adapting(as_indexable: _Function) -> _Function:
+    make: _Function = _Adapter
+    return lambda array: make(array) if isinstance(array, DistArray) else as_indexable(array)
+
+
+def _knowing_keys(expanded_indexer: _Function) -> _Function:
+    return lambda key, ndim: tuple([_key(k) for k in expanded_indexer(key, ndim)])
+
+
+def _key(k: Any) -> Any:
+    """Return a key as xarray's own tests of classes know it."""
+    x = k.data if isinstance(k, Variable) and not k.ndim else k
+    if not isinstance(x, DistArray):
+        return k
+    if not x.ndim:
+        return x.item()
+    return np.asarray(x) if x.dtype == bool else x
+
+
+def _knowing_groups(resolve: _Function) -> _Function:
+    def resolved(*args: Any, **options: Any) -> Any:
+        group = resolve(*args, **options)
+        if isinstance(group, DataArray) and isinstance(group.variable._data, DistArray):
+            return group.copy(data=np.asarray(group.data))
+        return group
+
+    return resolved
