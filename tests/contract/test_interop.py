@@ -187,3 +187,13 @@ def test_keys_and_contents_of_zarr(session):
         alike(*results)
     made = zarr.create_array(store={}, data=dnb.arange(6.0).reshape(3, 2), chunks=(2, 2))
     np.testing.assert_array_equal(made[:], np.arange(6.0).reshape(3, 2))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "std", "var", "cumsum", "round", "argsort"])
+def test_functions_are_methods_of_what_is_no_array(session, name):
+    """Of pandas, where NumPy hands its own defaults on."""
+    frame = pd.DataFrame({"a": [1.0, 2, 4], "b": [3.0, 1, 2]})
+    for x in (frame, frame.a):
+        found, expected = getattr(dnb, name)(x), getattr(np, name)(x)
+        assert type(found) is type(expected)
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-15)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from distnb.client.handle.array import Array
 from distnb.client.reach.methods import reduction
 from distnb.client.reach.whole_functions import Kind, Makes, made, step
@@ -14,6 +16,15 @@ from distnb.client.reach.whole_functions import Kind, Makes, made, step
 __all__ = ["gives", "in_reach", "makes_at_home", "reduces"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+#: What is read as an array, whatever methods it has.
+_ARRAYS = (Array, np.ndarray, list, tuple, np.generic, int, float, complex)
+#: Functions for which NumPy asks what is no array of its own for a method, and those of them that
+#: hand on an axis.
+_SPREAD = frozenset(("std", "var"))
+_ALONG = _SPREAD | {"all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "mean", "min"}
+_ALONG |= {"prod", "sum"}
+_ASKED = _ALONG | {"argsort", "clip", "compress", "nonzero", "ravel", "round"}
 
 
 def in_reach(
@@ -34,14 +45,30 @@ def in_reach(
                 found = reduction(reduces, args[0], args[1:], options)
             if found is None and (len(args) <= most or args[most] is None):
                 found = step(numpys, function, kind, args, options)
-            if found is None and args and hasattr(type(args[0]), "__distnb_methods__"):
-                own = getattr(args[0], f.__name__, None)  # as NumPy asks what is no array
-                found = None if own is None else own(*args[1:], **options)
+            if found is None and args and not isinstance(args[0], _ARRAYS):
+                found = _by_method(f.__name__, args, options)
             return f(*args, **options) if found is None else found
 
         return function  # type: ignore[return-value]
 
     return decorate
+
+
+def _by_method(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return what a method of the first argument does, where NumPy asks for it; else None.
+
+    pandas' and xarray's objects, and sparse arrays, keep what they are.
+    """
+    if name not in _ASKED and not hasattr(type(args[0]), "__distnb_methods__"):
+        return None
+    own = getattr(args[0], name, None)
+    if own is None:
+        return None
+    if len(args) == 1 and name in _ALONG:  # NumPy hands its defaults on; others have their own
+        options = {"axis": None, **options}
+    if len(args) < 3 and name in _SPREAD:
+        options = {"ddof": 0, **options}
+    return own(*args[1:], **options)
 
 
 def reduces(op: str) -> Callable[[_F], _F]:
