@@ -593,6 +593,25 @@ def test_a_page_of_tiff_that_follows_itself(here, session):
             dnb.open("x.tif")
 
 
+def test_tiff_without_pictures_and_what_says_nothing(here, session, monkeypatch):
+    tifffile = pytest.importorskip("tifffile")
+    pytest.importorskip("zarr")
+    tifffile.imwrite("x.tif", numbers((9, 7), "u2"), metadata=None)
+    with monkeypatch.context() as patch:
+        patch.setattr(tifffile.TiffFile, "series", [])
+        with pytest.raises(ValueError, match=r"x\.tif: got no pictures, expected a good TIFF file"):
+            dnb.open("x.tif")
+    for error in (AssertionError(), KeyError(0)):
+
+        def fails(file, error=error):
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tifffile.TiffFile, "series", property(fails))
+            with pytest.raises(ValueError, match=rf"got what raises {type(error).__name__}\("):
+                dnb.open("x.tif")
+
+
 def test_netcdf_of_another_kind_is_named(here, session):
     pytest.importorskip("h5py")
     scipy = pytest.importorskip("scipy.io")

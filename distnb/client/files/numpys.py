@@ -25,7 +25,7 @@ from distnb.common.errors import explain
 from distnb.formats import npy
 from distnb.formats.archives import members_of
 from distnb.formats.stored import Stored, stamp_of
-from distnb.formats.table import FORMATS, OTHERS
+from distnb.formats.table import FORMATS, OTHERS, format_of
 from distnb.geometry.views import View
 
 __all__: list[str] = []
@@ -265,6 +265,10 @@ def load(
         return Archive(same, lambda name: asarray(found[name], **where))
     if _begins(path, b"PK"):
         return Archive(members_of(path), lambda name: open_(path, name).read(**where))
+    found = format_of(path)
+    if found not in ("npy", ""):
+        expected = "a .npy or .npz file"
+        raise ValueError(explain(f"file {path}", f"format {found!r}", expected, "use distnb.open"))
     opened = open_(path, format="npy")
     return opened.later(**where) if mmap_mode == "r" else opened.read(**where)
 
