@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.files.members import put
 from distnb.client.files.numpys import File, path_of
-from distnb.client.files.reading import once
-from distnb.client.files.writing import append, is_stream, replacing, told
+from distnb.client.files.reading import once, told
+from distnb.client.files.writing import append, is_stream, replacing
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, storable
 from distnb.client.handle.conversion import array_of
