@@ -698,6 +698,12 @@ def test_raw_elements_begin_within_the_file(here, session):
             dnb.fromfile("x.bin", offset=offset)
 
 
+def test_a_count_of_raw_elements_behind_the_end(here, session):
+    numbers(9).tofile("a.raw")
+    for offset in (72, 79, 80, 300):
+        same(dnb.fromfile("a.raw", count=2, offset=offset), np.empty(0))
+
+
 def test_archives_have_text_of_numpys_beside_arrays(here, session):
     x = dnb.arange(30, dist="block")
     text = np.array(["a", "bc"])

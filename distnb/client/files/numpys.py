@@ -144,7 +144,8 @@ def fromfile(
     kind = np.dtype(dtype)
     numeric(kind)
     stamp = stamp_of(path)
-    if offset < 0 or offset >= stamp[0] + kind.itemsize:  # as NumPy, which counts whole elements
+    late = count < 0 and offset >= stamp[0] + kind.itemsize  # as NumPy, which counts whole elements
+    if offset < 0 or late:
         got, expected = f"offset {offset}", f"one from 0 to {stamp[0]}, where it ends"
         told = explain(f"file {path}", got, expected, "check it")
         raise (OSError if offset < 0 else ValueError)(told)
