@@ -32,6 +32,8 @@ __all__ = [
 #: The end of deflated data whose parts end where bytes do.
 FINAL = b"\x03\x00"
 _LEVEL = 6
+#: Of CRC-32, its constant in the highest bit.
+_POLYNOMIAL = 0xEDB88320
 #: What comes of fields that say what cannot be, and of methods that zipfile does not know.
 _DAMAGED = (zlib.error, EOFError, struct.error, RuntimeError, OverflowError)
 #: What a zip file says in place of a length that is in its 64-bit field.
@@ -95,8 +97,9 @@ def _described(path: str, member: str, stamp: Ints) -> tuple[Stored, View]:
             explain(f"file {name}", f"{info.file_size} bytes", f"{start + size}", "make it again")
         )
     if info.compress_type == zipfile.ZIP_STORED:
-        details: tuple[Any, ...] = (_data_at(path, info.header_offset) + start,)
-        return in_order(Stored("npy", path, stamp, shape, dtype.str, (), details), fortran)
+        begin = _data_at(path, info.header_offset)
+        about = (path, stamp, shape, dtype.str, (), (begin + start,))
+        return in_order(Stored("npy", *about, (begin, info.file_size, info.CRC)), fortran)
     return in_order(Stored("npz", path, stamp, shape, dtype.str, (), (start, member)), fortran)
 
 
@@ -166,22 +169,24 @@ def combined(first: int, second: int, length: int) -> int:
     >>> combined(zlib.crc32(b"some "), zlib.crc32(b"bytes"), 5) == zlib.crc32(b"some bytes")
     True
     """
-    # Each bit of the register, moved on by one bit; squared, by 2, 4, .. bits.
-    rows = [0xEDB88320, *[1 << k for k in range(31)]]
-    bits = length * 8
+    # A register is a polynomial of bits, its highest one the constant: moved on by a bit it is
+    # multiplied by x; by 2, 4, .. bits by squares of that.
+    moved, bits = 1 << 30, length * 8
     while bits:
         if bits & 1:
-            first = _times(rows, first)
-        rows = [_times(rows, row) for row in rows]
+            first = _product(first, moved)
+        moved = _product(moved, moved)
         bits >>= 1
     return first ^ second
 
 
-def _times(rows: list[int], vector: int) -> int:
+def _product(a: int, b: int) -> int:
+    """Return the product of two polynomials of bits, modulo that of CRC-32."""
     found = 0
-    for k, row in enumerate(rows):
-        if vector >> k & 1:
-            found ^= row
+    for k in range(31, -1, -1):
+        if a >> k & 1:
+            found ^= b
+        b = b >> 1 ^ (_POLYNOMIAL if b & 1 else 0)
     return found
 
 

@@ -51,7 +51,7 @@ def open_text(path: str) -> Iterator[Any]:
     with open(path, "rb") as file:
         magic = file.read(4)
         file.seek(0)
-        if magic[:2] == b"\x1f\x8b":
+        if magic[:2] == b"\x1f\x8b" or path.endswith(".gz"):
             import gzip  # few need it
 
             with gzip.GzipFile(fileobj=file) as packed, _whole(path):

@@ -38,6 +38,7 @@ class Stored(NamedTuple):
 
     ``stamp`` tells a file from another one, or from itself when it was written again; ``chunks``
     are the lengths of what the format reads at once, if it has such; ``details`` are the format's.
+    ``summed``: where the bytes begin of which the file has a CRC-32, how many they are, and that.
     """
 
     format: str
@@ -47,6 +48,7 @@ class Stored(NamedTuple):
     dtype: str
     chunks: Ints
     details: tuple[Any, ...]
+    summed: Ints = ()
 
     @property
     def nbytes(self) -> int:
@@ -108,7 +110,12 @@ def stamp_of(path: str) -> Ints:
     found = os.stat(path)
     if Path(path).is_dir():
         raise IsADirectoryError(
-            explain(f"file {path}", "a folder", "a file", "name a file in it, or its format")
+            explain(
+                f"file {path}",
+                "a folder",
+                "a file",
+                "name a file in it, or give distnb.open its format",
+            )
         )
     return (found.st_size, found.st_mtime_ns)
 
@@ -152,9 +159,10 @@ def good(path: str, expected: str, place: str = "") -> Iterator[None]:
     except Exception as error:
         if error.args and str(error.args[0]).startswith(f"file {path}"):
             raise
-        got = str(error) or type(error).__name__
-        told = explain(f"file {path}{place}", got, expected, "check it")
-        raise ValueError(told) from None
+        told = str(error) and not isinstance(error, KeyError)
+        got = str(error) if told else f"what raises {error!r}"
+        where = f"file {path}{place}"
+        raise ValueError(explain(where, got, expected, "check it")) from None
 
 
 def module(load: Callable[[], Any], what: str, name: str, extra: str) -> Any:

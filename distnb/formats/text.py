@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,45 +14,40 @@ import numpy as np
 from distnb.formats.lines import Given, Quotes, blocks, located, refused
 from distnb.formats.stored import module
 
-__all__ = ["PARSERS", "dtype_of", "kinds_of", "market_info", "quotes_of", "share", "table_of"]
+__all__ = [
+    "PARSERS",
+    "blanks_of",
+    "dtype_of",
+    "kinds_of",
+    "market_info",
+    "quotes_of",
+    "share",
+    "table_of",
+]
 
 
 def _rows(
-    reader: Callable[..., Any],
-    text: bytes,
-    dtype: str,
-    columns: int,
-    options: dict[str, Any],
-    blanks: bytes | None = None,
+    reader: Callable[..., Any], text: bytes, dtype: str, options: dict[str, Any], first: str
 ) -> list[np.ndarray]:
-    """Return rows as an array of two axes; raise ValueError for rows of another length.
+    """Return rows as an array of two axes, as they are behind the first row of the file.
 
-    ``blanks``: what is nothing where there is nothing else; by default all that is blank.
+    So NumPy itself finds rows of another length, and takes nothing for an empty file.
     """
-    comments = options.get("comments")
-    bare = _without(text, comments) if comments else text
-    if not bare.strip(blanks):
-        return [np.empty((0, columns), dtype)]
     # Lines end where they do in files: str.splitlines() knows more ends.
-    lines = list(io.TextIOWrapper(io.BytesIO(bare), options["encoding"]))
+    lines = list(io.TextIOWrapper(io.BytesIO(text), options["encoding"]))
     given = {k: v for k, v in options.items() if k != "encoding"}
-    found = reader(lines, dtype=np.dtype(dtype), **given)
-    there = found.shape[1] if found.ndim == 2 else found.size if columns > 1 else 1
-    if there != columns:
-        raise ValueError(f"{there} columns")
-    return [found.reshape(-1, columns)]
+    return [reader([first, *lines], dtype=np.dtype(dtype), ndmin=2, **given)[1:]]
 
 
-def _loadtxt(text: bytes, dtype: str, columns: int, options: dict[str, Any]) -> list[np.ndarray]:
-    def read(lines: list[str], **given: Any) -> np.ndarray:
-        return np.loadtxt(lines, ndmin=2, **given)
+def blanks_of(parser: str, delimiter: object) -> str | None:
+    r"""Return what a line has nothing else than if NumPy passes over it; None for all blanks.
 
-    # With a delimiter, blanks are a field.
-    return _rows(read, text, dtype, columns, options, b"\r\n" if options["delimiter"] else None)
-
-
-def _genfromtxt(text: bytes, *args: Any) -> list[np.ndarray]:
-    return _rows(np.genfromtxt, text, *args)
+    >>> blanks_of("loadtxt", ","), blanks_of("genfromtxt", ","), blanks_of("genfromtxt", 3)
+    ('\r\n', ' \r\n', '\r\n')
+    """
+    if not delimiter:
+        return None
+    return " \r\n" if parser == "genfromtxt" and isinstance(delimiter, str) else "\r\n"
 
 
 def _without(text: bytes, comments: str | Sequence[str]) -> bytes:
@@ -284,8 +280,8 @@ def market_info(head: bytes) -> tuple[int, int, int, str, str, str]:
 
 #: Name -> what makes arrays of a block of lines, all as long.
 PARSERS: dict[str, Callable[..., list[np.ndarray]]] = {
-    "genfromtxt": _genfromtxt,
-    "loadtxt": _loadtxt,
+    "genfromtxt": partial(_rows, np.genfromtxt),
+    "loadtxt": partial(_rows, np.loadtxt),
     "market": _market,
     "table": _table,
 }
@@ -327,10 +323,15 @@ def share(
 _BAD = (ValueError, TypeError, OverflowError, IndexError)
 
 
+#: What genfromtxt raises of a line, which is the second one for it.
+_TOLD = re.compile(r"Some errors were detected !\n *Line #\d+ \(got (.*)\)")
+
+
 def _reason(parse: Callable[[bytes], Any], line: bytes) -> str:
     """Return why a line cannot be parsed."""
     try:
         parse(line.rstrip(b"\n") + b"\n")
     except _BAD as error:
-        return re.sub(r" at row \d+,", " in", str(error).splitlines()[0])
+        told = _TOLD.sub(r"\1", str(error)).splitlines()[0]
+        return re.sub(r" at row \d+(;.*)?", "", told).replace(", column", " in column")
     return "not as the lines before it"

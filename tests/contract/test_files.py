@@ -698,6 +698,12 @@ def test_raw_elements_begin_within_the_file(here, session):
             dnb.fromfile("x.bin", offset=offset)
 
 
+def test_a_count_of_raw_elements_behind_the_end(here, session):
+    numbers(9).tofile("a.raw")
+    for offset in (72, 79, 80, 300):
+        same(dnb.fromfile("a.raw", count=2, offset=offset), np.empty(0))
+
+
 def test_archives_have_text_of_numpys_beside_arrays(here, session):
     x = dnb.arange(30, dist="block")
     text = np.array(["a", "bc"])
@@ -816,3 +822,87 @@ def test_integers_that_do_not_fit_later_on_are_not_rounded(here, session, monkey
     for late in ("1.5", "1e19", "", "36893488147419103232"):  # of floats nobody expects more
         write_text("t.csv", "x,y\n" + "".join([*some, f"{late},3\n", *some]))
         assert dnb.read_csv("t.csv")["x"].dtype == float
+
+
+def _as_numpy(name, text, **options):
+    """Read lines by both: the same elements, or errors of the same type."""
+    with open("l.txt", "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+    try:
+        want = getattr(np, name)("l.txt", **options)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"^file .*l\.txt"):
+            getattr(dnb, name)("l.txt", **options)
+    else:
+        same(getattr(dnb, name)("l.txt", **options), want)
+
+
+def test_lines_of_another_length_are_those_of_numpy(here, session, blocks):
+    """One that an engine has for itself is no column."""
+    for text in ("1\n3 4\n", "1 2 3\n4 5\n", "4 5\n1 2 3\n", "1\n" * 30 + "7 " * 60 + "\n"):
+        for columns in (None, 0, -1, -2, -3, (0, -1)):
+            _as_numpy("genfromtxt", text, usecols=columns)
+            _as_numpy("loadtxt", text, usecols=columns)
+    with pytest.raises(ValueError, match=r"line 2: got '3 4' \(2 columns instead of 1\)"):
+        write_text("g.txt", "1\n3 4\n")
+        dnb.genfromtxt("g.txt")
+
+
+def test_fields_of_a_width(here, session, blocks):
+    """What of a line is a comment, and what is a row of nothing, NumPy tells."""
+    for width in ((2, 3), (2, 2), 2, (2, 4)):
+        for text in ("# c\n1234\n#x\n6789\n", "1234 #c\n\n5678\n", "1234\n  \n5678\n"):
+            _as_numpy("genfromtxt", text * 9, delimiter=width)
+    for text in ("1\t2\n\t\n \t \n", "\t\n1\t2\t3\n", "1,2\n  \n3,4\n"):
+        _as_numpy("genfromtxt", text, delimiter=text[1] if "," in text else "\t")
+        _as_numpy("genfromtxt", text, delimiter="\t", usecols=-1)
+
+
+def test_text_in_other_codes(here, session, blocks):
+    for code in ("utf-16", "utf-16-le", "utf-8-sig", "latin-1"):
+        _as_numpy("genfromtxt", "1 2\n3 4\n5 6\n".encode(code), encoding=code)
+    for name in ("genfromtxt", "loadtxt"):
+        _as_numpy(name, b"1 2\n#\xff\n3 4\n", encoding="utf-8")
+        _as_numpy(name, b"1 2 #x\n3 4\n", comments=b"#")
+        with open("no.txt.gz", "wb") as file:
+            file.write(b"nonsense")
+        with pytest.raises(ValueError, match=r"no\.txt\.gz: got Not a gzipped file"):
+            getattr(dnb, name)("no.txt.gz")
+    with pytest.raises(TypeError, match=r"usemask=True.* give filling_values="):
+        dnb.genfromtxt(["1 2"], usemask=True)
+
+
+def test_savetxt_of_no_columns_and_of_no_text(here, session):
+    for part in (fractions((4, 3))[:, :0], fractions((0, 3))):
+        dnb.savetxt("a.txt", dnb.array(part, dist="block"), header="a", footer="b")
+        np.savetxt("n.txt", part, header="a", footer="b")
+        assert read("a.txt") == read("n.txt")
+    for wrong in ({"header": 3}, {"footer": None}):
+        with pytest.raises(TypeError):
+            dnb.savetxt("a.txt", dnb.ones((4, 3)), **wrong)
+
+
+def test_stored_members_have_their_checksum(here, session):
+    """Of what is read whole: a part cannot be checked."""
+    x = fractions((30, 20))
+    np.savez("a.npz", x=x, t=x.T, none=x[:0], one=x[0, 0])
+    found = dnb.load("a.npz")
+    for name, want in (("x", x), ("t", x.T), ("none", x[:0]), ("one", x[0, 0])):
+        same(found[name], np.asarray(want))
+    data = bytearray(read("a.npz"))
+    data[data.index(x[7].tobytes()) + 3] ^= 4
+    with open("a.npz", "wb") as file:
+        file.write(data)
+    for dist in (None, "block", ("*", "block"), "cyclic"):
+        with pytest.raises(ValueError, match=r"a\.npz: got bytes from \d+ on of CRC-32 0x"):
+            dnb.load("a.npz", dist=dist)["x"]
+    same(found["t"], x.T)
+    same(dnb.open("a.npz", "x")[8:], x[8:])
+
+
+def test_load_tells_what_opens_other_formats(here, session):
+    for name, module in (("a.h5", "h5py"), ("a.zarr", "zarr"), ("a.tif", "tifffile")):
+        pytest.importorskip(module)
+        dnb.save(name, dnb.ones((3, 4)))
+        with pytest.raises((ValueError, IsADirectoryError), match=r"distnb\.open"):
+            dnb.load(name)

@@ -375,6 +375,19 @@ def test_parquet_files_that_differ(here, session):
     same(dnb.read_parquet("t", columns=["i"])["i"], np.array([1, 2, 300, -5, 9]))
 
 
+def test_parquet_that_does_not_tell_what_is_missing(here, session):
+    """Integers are floats then, unless they would be others, or none can be missing."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    big = np.array([2**60 + 1, 3, -7])
+    fields = [pa.field("may", "int64"), pa.field("big", "int64"), pa.field("none", "int64", False)]
+    table = pa.table([np.arange(3), big, big], schema=pa.schema(fields))
+    pq.write_table(table, "x.parquet", write_statistics=False)
+    same(dnb.open("x.parquet", "may").read(dist="block"), np.arange(3.0))
+    same(dnb.open("x.parquet", "none").read(dist="block"), big)
+    with pytest.raises(ValueError, match=rf"x\.parquet, row group 0: got {big[0]} in 'big'"):
+        dnb.open("x.parquet", "big").read(dist="block")
+
+
 def test_parquet_columns_in_names_of_folders(here, session):
     pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
@@ -591,6 +604,25 @@ def test_a_page_of_tiff_that_follows_itself(here, session):
             file.write(struct.pack(form, first))
         with pytest.raises(ValueError, match=r"x.tif: got a page at byte \d+ that follows itself"):
             dnb.open("x.tif")
+
+
+def test_tiff_without_pictures_and_what_says_nothing(here, session, monkeypatch):
+    tifffile = pytest.importorskip("tifffile")
+    pytest.importorskip("zarr")
+    tifffile.imwrite("x.tif", numbers((9, 7), "u2"), metadata=None)
+    with monkeypatch.context() as patch:
+        patch.setattr(tifffile.TiffFile, "series", [])
+        with pytest.raises(ValueError, match=r"x\.tif: got no pictures, expected a good TIFF file"):
+            dnb.open("x.tif")
+    for error in (AssertionError(), KeyError(0)):
+
+        def fails(file, error=error):
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tifffile.TiffFile, "series", property(fails))
+            with pytest.raises(ValueError, match=rf"got what raises {type(error).__name__}\("):
+                dnb.open("x.tif")
 
 
 def test_netcdf_of_another_kind_is_named(here, session):

@@ -192,6 +192,7 @@ def test_keys_and_contents_of_zarr(session):
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "std", "var", "cumsum", "round", "argsort"])
 def test_functions_are_methods_of_what_is_no_array(session, name):
     """Of pandas, where NumPy hands its own defaults on."""
+    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": [1.0, 2, 4], "b": [3.0, 1, 2]})
     for x in (frame, frame.a):
         found, expected = getattr(dnb, name)(x), getattr(np, name)(x)

@@ -257,6 +257,14 @@ def test_what_is_no_archive(session, tmp_path):
         (tmp_path / "d.npz").write_bytes(text.replace(old, new))  # no such member, wrong checksum
         with pytest.raises(ValueError, match=r"^file .*d\.npz: .*a sparse array"):
             sparse.load_npz(tmp_path / "d.npz")
+    data = bytearray(text)
+    for part in (np.ones(3), np.arange(4, dtype="i4"), np.arange(3, dtype="i4")):
+        at = data.index(part.tobytes())  # elements, pointers, indices
+        data[at + 1] ^= 1
+        (tmp_path / "d.npz").write_bytes(data)
+        with pytest.raises(ValueError, match=r"^file .*d\.npz.*CRC-32"):
+            sparse.load_npz(tmp_path / "d.npz")
+        data[at + 1] ^= 1
     np.savez(tmp_path / "c.npz", format=b"coo", shape=(3, 4), data=[1.0], row=[3], col=[0])
     with pytest.raises(ValueError, match=r"c\.npz: got an index of 3 or 3, expected 0 to 2"):
         sparse.load_npz(tmp_path / "c.npz")

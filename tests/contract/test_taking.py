@@ -289,3 +289,11 @@ def test_read_only_arrays_are_not_written(session):
         with pytest.raises(ValueError, match="read-only"):
             write()
     session.flush()
+
+
+def test_positions_that_python_has_are_checked_at_the_call(session):
+    for wrong in (99, -1, [3, 99], np.array([99])):
+        with pytest.raises(
+            ValueError, match=r"index (99|-1) is out of bounds for array with size 9"
+        ):
+            dnb.unravel_index(wrong, (3, 3))

@@ -25,7 +25,7 @@ from distnb.common.errors import explain
 from distnb.formats import npy
 from distnb.formats.archives import members_of
 from distnb.formats.stored import Stored, stamp_of
-from distnb.formats.table import FORMATS, OTHERS
+from distnb.formats.table import FORMATS, OTHERS, format_of
 from distnb.geometry.views import View
 
 __all__: list[str] = []
@@ -144,7 +144,8 @@ def fromfile(
     kind = np.dtype(dtype)
     numeric(kind)
     stamp = stamp_of(path)
-    if offset < 0 or offset >= stamp[0] + kind.itemsize:  # as NumPy, which counts whole elements
+    late = count < 0 and offset >= stamp[0] + kind.itemsize  # as NumPy, which counts whole elements
+    if offset < 0 or late:
         got, expected = f"offset {offset}", f"one from 0 to {stamp[0]}, where it ends"
         told = explain(f"file {path}", got, expected, "check it")
         raise (OSError if offset < 0 else ValueError)(told)
@@ -265,6 +266,10 @@ def load(
         return Archive(same, lambda name: asarray(found[name], **where))
     if _begins(path, b"PK"):
         return Archive(members_of(path), lambda name: open_(path, name).read(**where))
+    found = format_of(path)
+    if found not in ("npy", ""):
+        expected = "a .npy or .npz file"
+        raise ValueError(explain(f"file {path}", f"format {found!r}", expected, "use distnb.open"))
     opened = open_(path, format="npy")
     return opened.later(**where) if mmap_mode == "r" else opened.read(**where)
 

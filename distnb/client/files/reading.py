@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,9 +17,12 @@ from distnb.client.record.operations import assign
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.common.errors import explain
+from distnb.formats.archives import combined
 from distnb.formats.boxes import full, in_file, pieces
 from distnb.formats.objects import Called
-from distnb.formats.stored import Box, Reader, Stored, sub
+from distnb.formats.plain import checksum
+from distnb.formats.stored import Box, Reader, Stored, check_same, sub
 from distnb.formats.table import reader_of
 from distnb.geometry.axes import Axis, Block, Whole, cut_at
 from distnb.geometry.layout import Grid as Ranks
@@ -30,6 +34,8 @@ __all__ = [
     "SLAB",
     "Source",
     "aligned",
+    "check_sum",
+    "checksum_of",
     "fill_from",
     "in_boxes",
     "in_chunks",
@@ -38,6 +44,8 @@ __all__ = [
     "read_here",
     "read_view",
     "slabs",
+    "summed",
+    "told",
 ]
 
 #: Bytes on each engine of what is brought into another layout on its way from or to a file.
@@ -82,6 +90,39 @@ def once(session: Session, function: Callable[..., _Found], *args: object) -> _F
     if shared[1] is not None:
         raise shared[1]
     return shared[0]
+
+
+def told(session: Session, columns: int) -> Array:
+    """Return an array with a row for each rank, in which it tells what it did."""
+    p = session.size
+    layout = Layout(Ranks.of((p,)), (Block(), Whole()), (0, -1))
+    return create(session, (p, columns), np.dtype(np.int64), layout, ("empty",))
+
+
+def checksum_of(session: Session, stored: Stored, begin: int, length: int, here: bool) -> int:
+    """Return the CRC-32 of bytes of a file, which the notebook reads, or engines in parts."""
+    if here:
+        check_same(stored.path, stored.stamp)
+        return checksum(stored.path, begin, length, bool)
+    done, args = told(session, 2), (tuple(stored), begin, length)
+    session.record(Collective("file.sum", (done.operand,), (), args, session.site()))
+    return summed(done.to_numpy().tolist())
+
+
+def summed(parts: Iterable[Sequence[int]]) -> int:
+    """Return the CRC-32 of all parts of some bytes: of each how many, and its own."""
+    return reduce(lambda found, part: combined(found, part[1], part[0]), parts, 0)
+
+
+def check_sum(session: Session, stored: Stored, here: bool = False) -> None:
+    """Raise ValueError if a file has a checksum of an array, and not its bytes."""
+    if not stored.summed:
+        return
+    begin, length, wanted = stored.summed
+    found = checksum_of(session, stored, begin, length, here)
+    if found != wanted:
+        got, expected = f"bytes from {begin} on of CRC-32 {found:#x}", f"{wanted:#x}, as it says"
+        raise ValueError(explain(f"file {stored.path}", got, expected, "get it again"))
 
 
 def in_boxes(layout: Layout) -> bool:
@@ -163,10 +204,13 @@ def read_view(
 ) -> Any:
     """Return an array of what a view of a file shows, when it has been read.
 
-    Without ``dist=`` it is cut where the file's chunks end.
+    Without ``dist=`` it is cut where the file's chunks end. Where it shows all, that has to have
+    the checksum that the file tells.
     """
     at, source = need(session), Source(stored)
     layout = layout_in_file(source, view, at, dist, grid)
+    if prod(view.shape) == prod(stored.shape):
+        check_sum(at, stored, layout.here)
     if layout.here:
         return hosted(at, read_here(source, view))
     out = create(at, view.shape, source.dtype, layout, ("empty",), stays=True)

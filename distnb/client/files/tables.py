@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.files.reading import once, read_view
+from distnb.client.files.reading import once, read_view, told
 from distnb.client.files.text import parsed
-from distnb.client.files.writing import replacing, told
+from distnb.client.files.writing import replacing
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import numeric
 from distnb.client.handle.conversion import as_dist, in_layout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.files.members import put
 from distnb.client.files.numpys import File, path_of
-from distnb.client.files.reading import once
-from distnb.client.files.writing import append, is_stream, replacing, told
+from distnb.client.files.reading import once, told
+from distnb.client.files.writing import append, is_stream, replacing
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, storable
 from distnb.client.handle.conversion import array_of
@@ -28,7 +28,7 @@ from distnb.common.errors import explain
 from distnb.formats.encodings import packed
 from distnb.formats.lines import Given, first_lines
 from distnb.formats.stored import stamp_of
-from distnb.formats.text import share
+from distnb.formats.text import blanks_of, share
 from distnb.geometry.axes import Whole, cut_at
 from distnb.geometry.layout import Grid as Ranks
 from distnb.geometry.layout import Ints, Layout
@@ -94,28 +94,32 @@ def _by_engines(
         import locale  # few need it
 
         options["encoding"] = locale.getpreferredencoding(False)
+    if "\n".encode(options["encoding"]) != b"\n":  # lines cannot be told apart by this byte
+        return None
     start, lines = first_lines(path, _HEAD, skip)
     if any(b"\r" in line.rstrip(b"\r\n") for line in lines[:1]):
         return None  # these are ends of lines, too, for NumPy
-    row = _first_row(getattr(np, name), lines, kind, options)
-    if row is None:
+    found = _first_row(name, lines, kind, options)
+    if found is None:
         return None
-    given = (kind.str, row, options)
-    return parsed(need(session), path, start, name, given, (row,))[0]
+    columns, first = found
+    given = (kind.str, options, first)
+    return parsed(need(session), path, start, name, given, (columns,))[0]
 
 
 def _first_row(
-    reader: Callable[..., Any], lines: list[bytes], kind: np.dtype, options: dict[str, Any]
-) -> int | None:
-    """Return how many columns the first row has; None if there is none that is good."""
+    name: str, lines: list[bytes], kind: np.dtype, options: dict[str, Any]
+) -> tuple[int, str] | None:
+    """Return how many columns the first row has, and its line; None if it is not good."""
     given = {k: v for k, v in options.items() if k != "encoding"}
+    blanks = blanks_of(name, given["delimiter"])
     for line in lines:
-        text = line.decode(options["encoding"], "replace").rstrip("\r\n")
+        bare = text = line.decode(options["encoding"], "replace").replace("\r\n", "\n")
         for mark in _several(given["comments"]) or ():
-            text = text.split(mark, 1)[0] if mark else text
-        if text.strip():
+            bare = bare.split(mark, 1)[0] if mark else bare
+        if bare.strip(blanks):
             try:
-                return int(reader([text], dtype=kind, **given).size)
+                return int(getattr(np, name)([text], dtype=kind, **given).size), text
             except Exception:  # NumPy is to raise it, of the whole file
                 return None
     return None
@@ -245,7 +249,10 @@ def _naming(file: File) -> Iterator[None]:
 
 
 def _plain(file: File, found: object) -> Any:
-    """Return what NumPy has read; raise TypeError for columns of several dtypes, or of text."""
+    """Return what NumPy has read; raise TypeError for what is no array of numbers."""
+    if isinstance(found, np.ma.MaskedArray):
+        do = "give filling_values=, or use numpy.genfromtxt"
+        raise TypeError(explain(f"file {path_of(file) or '(open)'}", "usemask=True", "no mask", do))
     if isinstance(found, np.ndarray) and not storable(found.dtype):
         named, kind = path_of(file), found.dtype
         got = f"text ({kind})" if kind.names is None else f"columns {kind.names} of several dtypes"
@@ -254,8 +261,10 @@ def _plain(file: File, found: object) -> Any:
     return found
 
 
-def _several(comments: str | Sequence[str] | None) -> Any:
-    return [comments] if isinstance(comments, str) else comments
+def _several(comments: str | Sequence[str] | None) -> list[str] | None:
+    """Return what begins comments; NumPy takes bytes, too."""
+    marks: Any = [comments] if isinstance(comments, str | bytes) else comments
+    return marks and [m.decode("latin1") if isinstance(m, bytes) else m for m in marks]
 
 
 def _laid(x: Array, dist: Dist, grid: Grid) -> Any:
@@ -400,6 +409,7 @@ def savetxt(
         return
     begin, row, end = _format(X, fmt, text)
     code, suffix = encoding or "latin1", os.path.splitext(path)[1]
+    begin += "" if X.size else row * X.shape[0]  # of rows without columns there is nothing else
     first, last = (b"".join(packed([words.encode(code)], suffix)) for words in (begin, end))
     with replacing(path, X.session) as name:
         once(X.session, put, name, 0, first)
@@ -413,7 +423,7 @@ def _format(x: Array, fmt: str | Sequence[str], text: tuple[Any, ...]) -> tuple[
     columns = x.shape[1] if x.ndim == 2 else 1
     sample = np.ones((1, *x.shape[1:]) if x.ndim else (), x.dtype)
     numpys: Any = np.savetxt
-    numpys(io.StringIO(), sample, fmt, delimiter, newline)  # which raises
+    numpys(io.StringIO(), sample, fmt, *text)  # which raises
     several = [fmt] * columns if isinstance(fmt, str) and fmt.count("%") == 1 else fmt
     if x.dtype.kind == "c" and isinstance(fmt, str) and fmt.count("%") == 1:
         several = [f" ({fmt}+{fmt}j)"] * columns

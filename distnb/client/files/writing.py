@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.files.reading import in_boxes, in_chunks, once, slabs
-from distnb.client.handle.array import Array, create, is_whole
+from distnb.client.files.reading import in_boxes, in_chunks, once, slabs, told
+from distnb.client.handle.array import Array, is_whole
 from distnb.client.handle.conversion import copied
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
@@ -25,11 +25,10 @@ from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import run_bytes, write_all
 from distnb.formats.stored import Stored, bytes_of, sub
 from distnb.formats.table import writer_of
-from distnb.geometry.axes import Block, Whole
-from distnb.geometry.layout import Grid, Ints, Layout, make_layout
+from distnb.geometry.layout import Ints, make_layout
 from distnb.wire.protocol import Collective
 
-__all__ = ["append", "is_stream", "replacing", "sync", "told", "write"]
+__all__ = ["append", "is_stream", "replacing", "sync", "write"]
 
 #: Bytes that are written at a time at least; what has fewer together is brought together first.
 _RUN = 1 << 12
@@ -240,13 +239,6 @@ def _in_order(x: Array) -> bool:
         and layout.in_order(x.shape)
         and min(layout.grid.strides, default=1) > 0
     )
-
-
-def told(session: Session, columns: int) -> Array:
-    """Return an array with a row for each rank, in which it tells what it did."""
-    p = session.size
-    layout = Layout(Grid.of((p,)), (Block(), Whole()), (0, -1))
-    return create(session, (p, columns), np.dtype(np.int64), layout, ("empty",))
 
 
 def _record(x: Array, stored: Stored, summed: bool, origin: Ints) -> list[tuple[int, int]]:

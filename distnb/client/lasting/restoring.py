@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.files.reading import Source, fill_from, once, read_here
-from distnb.client.files.writing import is_stream, told
+from distnb.client.files.reading import (
+    Source,
+    checksum_of,
+    fill_from,
+    once,
+    read_here,
+    summed,
+)
+from distnb.client.files.writing import is_stream
 from distnb.client.handle.array import create, hosted
 from distnb.client.lasting.checkpoints import Saved
 from distnb.client.lasting.manifests import (
@@ -25,11 +32,9 @@ from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.formats import npy
-from distnb.formats.plain import checksum
 from distnb.formats.stored import Stored
 from distnb.geometry.regrid import regridded
 from distnb.geometry.views import View
-from distnb.wire.protocol import Collective
 
 __all__ = ["restore"]
 
@@ -132,9 +137,9 @@ def _read(session: Session, folder: str, file: str, manifest: Manifest) -> Any:
     view, dtype = View.whole(entry.shape), np.dtype(entry.dtype)
     source = Source(stored)
     if layout.here:
-        once(session, _check_here, stored, entry)
+        once(session, _check, session, stored, entry, True)
         return hosted(session, once(session, read_here, source, view))
-    _check(session, stored, entry)
+    _check(session, stored, entry, False)
     out = create(session, entry.shape, dtype, layout, ("empty",), stays=True)
     if out.size:
         fill_from(source, view, out)
@@ -157,22 +162,11 @@ def _described(path: str, entry: Entry) -> Stored:
     return stored
 
 
-def _check(session: Session, stored: Stored, entry: Entry) -> None:
-    """Let engines compare a file with its checksums."""
-    done = told(session, 2)
-    args, site = (tuple(stored), entry.parts), session.site()
-    session.record(Collective("file.check", (done.operand,), (), args, site))
-    if done.to_numpy()[:, 0].any():
+def _check(session: Session, stored: Stored, entry: Entry, here: bool) -> None:
+    """Raise ValueError if a file has not the checksums of its parts."""
+    begin, length = int(stored.details[0]), sum([n for n, _ in entry.parts])
+    if checksum_of(session, stored, begin, length, here) != summed(entry.parts):
         raise _damaged(stored.path, "other elements")
-
-
-def _check_here(stored: Stored, entry: Entry) -> None:
-    """Do the same in the notebook."""
-    begin = int(stored.details[0])
-    for length, check in entry.parts:
-        if checksum(stored.path, begin, length, bool) != check:
-            raise _damaged(stored.path, "other elements")
-        begin += length
 
 
 def _damaged(path: str, got: str) -> ValueError:

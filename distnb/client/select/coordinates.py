@@ -61,14 +61,15 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     ask: Any = np.unravel_index
     if type(indices) in SCALARS and fits(_POSITION):
         return tuple(ask(indices, lengths, order))
-    x = asarray(indices)
+    x: Any = indices if isinstance(indices, Array) else np.asarray(indices)  # checked here
     if not x.ndim and not lengths:
         return tuple(ask(x.item(), (), order))
     ask(np.zeros(0, x.dtype), lengths, order)  # NumPy refuses what it does not take
     if x.dtype.kind not in "iu":
         raise TypeError("only int indices permitted")
-    flat = flat_indices(x.session, [positions(x, prod(lengths), casting="unsafe")], "flat")
-    found = unraveled(as_array(x.session, flat), lengths if order == "C" else lengths[::-1])
+    session = session_of(x)
+    flat = flat_indices(session, [positions(x, prod(lengths), casting="unsafe")], "flat")
+    found = unraveled(as_array(session, flat), lengths if order == "C" else lengths[::-1])
     return found if order == "C" else found[::-1]
 
 

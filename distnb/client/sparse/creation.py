@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from distnb.client.files.reading import read_view
+from distnb.client.files.reading import check_sum, read_view
 from distnb.client.handle.arguments import Dist, Shape
 from distnb.client.handle.arguments import Grid as Engines
 from distnb.client.handle.array import Array, create
@@ -281,6 +281,7 @@ def _compressed_in(
     nnz, cuts = _length(path, data, indices), even(major, size)
     if pointers.shape != (major + 1,):
         raise _unfit(path, f"indptr of shape {pointers.shape}", f"({major + 1},)")
+    check_sum(session, stored)
     before, after = [
         read_view(stored, pointers.take(0, k, 1, major), dist=line(cuts), session=session)
         for k in (0, 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from distnb.engines.files.owned import held
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
@@ -12,10 +10,11 @@ from distnb.formats.objects import Called
 from distnb.formats.plain import checksum
 from distnb.formats.stored import Reader, Stored, check_same, sub
 from distnb.formats.table import reader_of
+from distnb.geometry.axes import Block
 from distnb.measure.events import TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Call", "Check", "Read"]
+__all__ = ["Call", "Read", "Sum"]
 
 
 class Read:
@@ -52,32 +51,30 @@ class Read:
             clock.switch(before)
 
 
-class Check:
-    """Compare parts of a file with their checksums; ranks take turns.
+class Sum:
+    """Compute checksums of bytes of a file, of which each rank reads as many.
 
-    ``args``: what is in the file, and of each part its bytes and CRC-32. The output has a row for
-    each rank: how many of its parts are not what they were.
+    ``args``: what is in the file, where the bytes begin, and how many they are. The output has a
+    row for each rank: how many it read, and their CRC-32.
     """
 
     owed: tuple[Key, ...] = ()
     expected: tuple[Key, ...] = ()
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
-        stored, self.parts = command.args
+        stored, self.begin, self.length = command.args
         self.stored, self.rank = Stored(*stored), store.rank
         self.out = store.bases[command.outs[0].base]
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
-        """Read the parts."""
+        """Read this rank's share."""
         before = clock.switch(TRANSFER)
-        wrong, step = 0, self.out.shape[0]
         check_same(self.stored.path, self.stored.stamp)
-        begins = accumulate([n for n, _ in self.parts], initial=int(self.stored.details[0]))
-        mine = list(zip(begins, self.parts, strict=False))[self.rank :: step]
-        for begin, (length, check) in mine:
-            wrong += checksum(self.stored.path, begin, length, exchange.comm.check) != check
+        low, high = Block().bounds(self.length, self.out.shape[0], self.rank)
+        look = exchange.comm.check
+        found = checksum(self.stored.path, self.begin + low, high - low, look)
         if self.out.block is not None:
-            self.out.block[...] = (wrong, 0)
+            self.out.block[...] = (high - low, found)
         clock.switch(before)
 
 

@@ -29,8 +29,8 @@ class Sheet(Protocol):
     schema: Any
     rows: tuple[int, ...]
 
-    def missing(self, name: str) -> bool:
-        """Tell whether some elements of a column may be missing."""
+    def missing(self, name: str) -> bool | None:
+        """Tell whether some elements of a column are missing; None if nothing says it."""
 
     def ends(self, group: int, name: str) -> tuple[Any, Any] | None:
         """Return the least and the greatest element of a column in a group, if they are told."""
@@ -51,6 +51,8 @@ def _files(path: str, suffixes: tuple[str, ...]) -> list[str]:
     return sorted(str(path / p) for p in found if not any(part[0] in "._" for part in p.parts))
 
 
+#: Up to here all integers are floats of 64 bits.
+_EXACT = 1 << 53
 #: What the name of a folder says where a value is missing.
 _NONE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -125,7 +127,8 @@ def _look(sheet: Sheet, root: str) -> _File:
     names = [field.name for field in sheet.schema]
     kinds = {field.name: dtype_of(str(field.type)) for field in sheet.schema}
     for name, kind in kinds.items():
-        if kind is not None and np.dtype(kind).kind not in "fc" and sheet.missing(name):
+        whole = kind is not None and np.dtype(kind).kind not in "fc"
+        if whole and sheet.missing(name) is not False:
             kinds[name] = "<f8"
     told = {name: _kind_of(value) for name, value in named.items()}
     several = frozenset([name for name in kinds if names.count(name) > 1])
@@ -267,8 +270,19 @@ class Column:
                 if column.null_count and str(column.type) == "bool":
                     column = column.cast("int8")
                 found = column.to_numpy()
+            self._check_rounding(path, k, found)
             self._last = (number, found)
         return self._last[1]
+
+    def _check_rounding(self, path: str, group: int, found: np.ndarray) -> None:
+        """Raise ValueError for integers that are floats for nothing, and would be others."""
+        if self._dtype.kind != "f" or found.dtype.kind not in "iu":
+            return
+        wide = (found > _EXACT) | (found < -_EXACT)
+        if wide.any() and self._open[path].missing(self._name) is None:
+            where, got = f"file {path}, row group {group}", f"{found[wide][0]} in {self._name!r}"
+            expected = "a count of elements that are missing, without which it would be rounded"
+            raise ValueError(explain(where, got, expected, "write it with statistics"))
 
 
 def check_folder(path: str, suffix: str) -> None:

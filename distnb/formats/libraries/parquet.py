@@ -40,13 +40,14 @@ class _Sheet:
         """Close the file."""
         self._file.close()
 
-    def missing(self, name: str) -> bool:
-        """Tell whether some elements of a column may be missing."""
-        for k, n in enumerate(self.rows):
-            told = self._told(k, name)
-            if n and (told is None or not told.has_null_count or told.null_count):
-                return True
-        return False
+    def missing(self, name: str) -> bool | None:
+        """Tell whether some elements of a column are missing; None if nothing says it."""
+        told = [self._told(k, name) for k, n in enumerate(self.rows) if n]
+        counts = [each.null_count if each and each.has_null_count else None for each in told]
+        if None in counts:
+            fields = [field for field in self.schema if field.name == name]
+            return None if any(field.nullable for field in fields) else False
+        return any(counts)
 
     def ends(self, group: int, name: str) -> tuple[Any, Any] | None:
         """Return the least and the greatest element of a column in a group, if they are told."""

@@ -48,6 +48,8 @@ def _series(path: str, number: int, name: str | None = None) -> Any:
             if not is_address(path):  # where each look would be a request
                 _check_chain(file)
             many = file.series
+            if not many:
+                raise ValueError("no pictures")
         except BaseException:
             file.close()
             raise
