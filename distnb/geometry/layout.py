@@ -254,7 +254,7 @@ class Layout:
         more = f", {self.copies} copies" if self.copies > 1 else ""
         if any(s < 0 for n, s in zip(grid.sizes, grid.strides, strict=True) if n > 1):
             more += ", reversed"
-        return f"{kinds} on {over} engines{more}"
+        return f"{kinds} on {over} engine{'s' * (over != '1')}{more}"
 
 
 def replicated(ndim: int, size: int) -> Layout:

@@ -100,6 +100,8 @@ class EngineMagics(Magics):
                 ) from None
         if args.action == "start":
             current.start(count, keep=args.keep)
+        elif count is None:
+            raise UsageError("%distnb resize: got no number, expected how many engines; pass 4")
         else:
             session_of("%distnb resize").resize(count)
 

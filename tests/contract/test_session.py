@@ -408,3 +408,13 @@ def test_of_windows_only_those_that_are_used_go_to_engines(session, monkeypatch)
                 found.to_numpy(), np.lib.stride_tricks.sliding_window_view(a, 400)[::50]
             )
     assert max(sent, default=0) <= some.nbytes
+
+
+def test_a_lost_array_tells_what_failed(session):
+    a = dnb.ones((7, 4))
+    bad = dnb.map(lambda x: 1 / 0, a, dtype=float)
+    with pytest.raises(ZeroDivisionError):
+        bad.sum().item()
+    for read in (lambda: bad[0, 0].item(), lambda: bad.to_numpy()):
+        with pytest.raises(dnb.LostArrayError, match=r"\(7, 4\).*map.*ZeroDivisionError, recorded"):
+            read()

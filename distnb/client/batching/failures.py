@@ -14,7 +14,7 @@ from distnb.measure.metrics import label
 from distnb.wire.messages import Failure
 from distnb.wire.protocol import Command, title
 
-__all__ = ["exception_like", "exception_of", "given_up", "lost_error"]
+__all__ = ["exception_like", "exception_of", "given_up", "lost_error", "why_lost"]
 
 
 def exception_of(
@@ -36,6 +36,18 @@ def exception_of(
         f"traceback of rank {failure.rank}:\n{failure.traceback}"
     )
     return error
+
+
+def why_lost(
+    commands: Sequence[Command], failures: Sequence[Failure], line: Callable[[int], str]
+) -> str:
+    """Return why what a batch was to write has no content; "" where nothing in it failed."""
+    if not failures:
+        return ""
+    first = min(failures, key=lambda f: f.index)
+    command = commands[first.index]
+    where = line(getattr(command, "site", 0))
+    return f"{title(command)!r} failed with {first.kinds[0]}, recorded at {where}"
 
 
 def given_up(commands: Sequence[Command]) -> str:

@@ -8,6 +8,9 @@ from itertools import count
 
 from distnb.client.batching.budget import Budget
 from distnb.client.batching.entries import Entry
+from distnb.client.batching.failures import lost_error
+from distnb.common.errors import LostArrayError
+from distnb.geometry.layout import Ints
 
 __all__ = ["HandleTable"]
 
@@ -56,6 +59,12 @@ class HandleTable:
         reference = self.entries.get(handle)
         base = None if reference is None else reference()
         return base is not None and base.lost
+
+    def lost_error(self, handle: int, shape: Ints) -> LostArrayError:
+        """Return the error for reading a base whose content is gone, or a view of this shape."""
+        reference = self.entries.get(handle)
+        base = None if reference is None else reference()
+        return lost_error(shape, "") if base is None else lost_error(base.shape, base.lost)
 
     def __len__(self) -> int:
         return len(self.entries)

@@ -11,7 +11,7 @@ import numpy as np
 from distnb.client.batching.call_sites import CallSites
 from distnb.client.batching.connection import Outcome
 from distnb.client.batching.error_states import ErrorState, tell
-from distnb.client.batching.failures import exception_of
+from distnb.client.batching.failures import exception_of, why_lost
 from distnb.client.batching.handle_table import HandleTable
 from distnb.geometry.views import Placed
 from distnb.plans.transfer import at, plan_parts
@@ -73,9 +73,10 @@ class Replies:
         lost = {handle for reply in replies for handle in reply.lost}
         if not known:
             lost = {handle for command in sent.commands for handle in command.writes}
-        if lost:
-            self._handles.lose(lost, sent.number)
         failures = [f for reply in replies for f in reply.failures]
+        if lost:
+            why = why_lost(sent.commands, failures, self._sites.line)
+            self._handles.lose(lost, sent.number, why)
         return (
             exception_of(sent.commands, failures, self.size, self._sites.line)
             if failures

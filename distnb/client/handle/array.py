@@ -201,7 +201,7 @@ class Array(Fields, NDArrayOperatorsMixin):
         if base.look is not None:
             base.look.refresh(base)
         if base.lost:
-            raise lost_error(self.shape, base.lost)
+            raise lost_error(base.shape, base.lost)
         if base.known is not None:
             record_known(base)
         if base.near is not None:

@@ -95,6 +95,8 @@ def restore(
     ...     list(found), found["A"].layout.elements()
     (['A'], (4, 4, 4, 4))
     """
+    if into is not None and not isinstance(into, MutableMapping):
+        raise TypeError(explain("into", type(into).__name__, "a mapping", "pass into=globals()"))
     found = current.need(session)
     folder = once(found, folder_of, path)
     fd = once(found, lock, folder)

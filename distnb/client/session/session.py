@@ -15,7 +15,7 @@ import numpy as np
 from distnb.client.batching.budget import Budget
 from distnb.client.batching.call_sites import CallSites
 from distnb.client.batching.connection import Connection
-from distnb.client.batching.failures import given_up, lost_error
+from distnb.client.batching.failures import given_up
 from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import MISSING, Replies, fill_in
@@ -497,7 +497,7 @@ class Session(Closable):
         whole = None
         for data in parts:
             if data is MISSING:
-                raise lost_error(shape, self.handles.lost(operand.base))
+                raise self.handles.lost_error(operand.base, shape)
             if data is not None and data.shape == shape:
                 whole = data
         if not place and whole is not None:

@@ -22,6 +22,7 @@ from distnb.geometry.axes import Block, Irregular, Whole, cut_at
 from distnb.geometry.boxes import Box, box_of
 from distnb.geometry.layout import Grid, Ints, Layout, replicated
 from distnb.measure.events import imbalance
+from distnb.measure.quantities import counted
 
 __all__ = [
     "Before",
@@ -359,7 +360,7 @@ class SparseLayout(NamedTuple):
             return f"replicated on {self.copies} engines"
         if len(self.nnz) > _LISTED:
             return f"{min(self.nnz):,} to {max(self.nnz):,} on each of {len(self.nnz)} engines"
-        return " + ".join(f"{n:,}" for n in self.nnz) + f" on {len(self.nnz)} engines"
+        return " + ".join(f"{n:,}" for n in self.nnz) + f" on {counted(len(self.nnz), 'engine')}"
 
     def __repr__(self) -> str:
         if self.copies > 1:
