@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
@@ -363,6 +364,10 @@ class Listed(NamedTuple):
     made: str
 
 
+#: Letters of the line that made an array, in a table.
+_MADE = 80
+
+
 class Table(tuple[Listed, ...]):
     """Arrays that have names; it shows itself as a table."""
 
@@ -370,7 +375,10 @@ class Table(tuple[Listed, ...]):
 
     def __repr__(self) -> str:
         width = max([len(x.name) for x in self], default=0)
-        lines = [f"{x.name:{width}}  {x.facts}" + f"  {x.made}".rstrip() for x in self]
+        made = [textwrap.shorten(x.made, _MADE, placeholder=" ...") for x in self]
+        lines = [
+            f"{x.name:{width}}  {x.facts}  {m}".rstrip() for x, m in zip(self, made, strict=True)
+        ]
         return "\n".join(lines) or "no arrays with names"
 
 

@@ -179,7 +179,7 @@ def standing(scene: Scene) -> str:
     """Return how far the cell is, or was when it ended."""
     cell = scene.cell
     if cell is None:
-        return "no cell has run"
+        return "no cell has run since this was opened"
     live = cell.end or scene.live
     total = live.recorded - cell.start.recorded
     verb = "took" if cell.end else "has run for"

@@ -27,7 +27,7 @@ class DoctorReport(Showing):
         """What was looked at, and how much was found."""
         found = self._report
         if not found.commands:
-            return "no operation on the engines was recorded in a cell yet"
+            return "engines were asked for nothing: what there was, the notebook did by itself"
         n = len(found.findings)
         what = f"{n} thing{'s' * (n != 1)} could be cheaper" if n else "nothing to mend"
         left = f"; {found.left:,} more were not looked at" if found.left else ""
