@@ -605,7 +605,7 @@ class Session(Closable):
     def __setitem__(self, name: str, array: Any) -> None:
         """Give an array a name, by which it is found again: see :func:`distnb.attach`."""
         self.check_open()
-        if not (isinstance(name, str) and name):
+        if not isinstance(name, str):
             raise TypeError(explain("name", repr(name), "a string", 'write session["T"] = T'))
         if getattr(array, "session", None) is not self:
             raise TypeError(explain(name, type(array).__name__, "the session's array", "make one"))
