@@ -380,7 +380,7 @@ def looks(A, x, z, seed):
     lines = slice(*rng.integers(m + 1, size=2), int(rng.choice([1, 2, -1])))
     across = slice(*rng.integers(n + 1, size=2), int(rng.choice([1, -1])))
     for y in (
-        *(A @ x, A @ dnb.stack([x, x + 1], 1), z @ A, A.T @ z, A.diagonal(1), A[lines]),
+        *(A @ x, A @ dnb.stack([x, x + 1], 1), z @ A, A.T @ z, A.diagonal(1), A[lines], A.indptr),
         *(A[lines, across], A[i], A[:, j], A[rows], A[rows, columns % n], A[i, across]),
     ):
         if sparse.issparse(y):

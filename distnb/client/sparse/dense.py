@@ -23,7 +23,7 @@ from distnb.client.sparse.scipys import product_dtype, scipy_sparse
 from distnb.client.sparse.structure import Seen, Stored, Structure, even, global_pointers, line
 from distnb.common.config import config
 from distnb.common.ndarrays import QUICK
-from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import View
 from distnb.ops.semirings import Semiring
 
@@ -341,6 +341,11 @@ def pointers_of(structure: Structure) -> np.ndarray:
 
 def row_pointers(x: Stored) -> Any:
     """Return where the elements of each row (of CSR) begin, and where the last ends."""
+    s, size = x.structure, x.structure.session.size
+    near = in_reach(x) if min(s.major, size) > 1 else None
+    if near is not None:
+        found = near.whole.indptr.astype(s.index_dtype)
+        return made_of(s.session, found, default_layout(found.shape, size))
     lengths = rowwise(x, "lengths", _COUNT)
     first = zeros(1, _COUNT, session=x.structure.session)
     return concatenate([first, cumsum(lengths)]).astype(x.structure.index_dtype)
