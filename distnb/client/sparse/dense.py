@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,19 +52,21 @@ _PLANS = 4
 _ADDED = ("count_nonzero", "lengths", "repeated", "sum", "unsorted")
 
 
-def in_reach(x: Stored, *others: Array) -> Any:
+def in_reach(x: Stored, *others: Array, room: int = 0) -> Any:
     """Return SciPy's arrays on the memory of a small one in reach, whose rows are the lines.
 
-    None where engines are to look. They are read only, and give the same bits as engines.
+    None where engines are to look. They are read only, and give the same bits as engines. ``room``
+    is how many elements a result has.
     """
     s, seen = x.structure, x.structure.seen
+    nbytes = x.data.nbytes + sum([y.nbytes for y in others]) + 8 * room
+    if nbytes > QUICK or not s.lined or x.data.dtype == bool:
+        return None
     same = seen is not None and x.data.near is seen.data and s.indices.near is seen.indices
     if same and config.place != "engines" and all(y.near is not None for y in others):
         return seen  # nothing has left since the last time
-    if not s.lined or x.data.dtype == bool:
-        return None
     held = arrays(x)
-    nbytes = sum([a.nbytes for a in (*held, *others)])
+    nbytes += sum([a.nbytes for a in held[1:]])
     if nbytes > QUICK or not admitted(s.session, (*held, *others), nbytes):
         return None
     data, indices, indptr = [a.near for a in held]
@@ -132,8 +135,8 @@ def gathered(
     s = x.structure
     y = _readable(as_dist(other, s.session))
     inner = y.shape[1:]
-    lies = s.line(s.cuts, len(inner))
-    near = in_reach(x, y) if ring is None and present is None else None
+    lies, room = s.line(s.cuts, len(inner)), s.cuts[-1] * prod(inner)
+    near = in_reach(x, y, room=room) if ring is None and present is None else None
     if near is not None:
         return made_of(s.session, near.whole @ y.near, lies)
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
@@ -179,8 +182,8 @@ def scattered(
     inner = y.shape[1:]
     y = lying(y, s.along(len(inner)))
     cuts = s.cuts if s.major == s.minor and not s.blocks else even(s.minor, s.session.size)
-    lies = s.line(cuts, len(inner))
-    near = in_reach(x, y) if ring is None and present is None else None
+    lies, room = s.line(cuts, len(inner)), s.minor * prod(inner) * len(s.ends)
+    near = in_reach(x, y, room=room) if ring is None and present is None else None
     if near is not None:
         return made_of(s.session, _scattered_here(near, s, y.near), lies)
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
