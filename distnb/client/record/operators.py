@@ -24,7 +24,7 @@ from distnb.client.record.operations import (
     understood,
 )
 from distnb.common.config import config
-from distnb.ops.scalars import NUMBERS
+from distnb.ops.scalars import NUMBERS, SCALARS
 
 __all__ = ["COMPARISONS", "arithmetic", "comparison", "odd", "power_arithmetic", "unary"]
 
@@ -113,7 +113,8 @@ def unary(ufunc: np.ufunc, run: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return method
 
 
-#: Python's sequences, which ``*`` repeats.
+#: Python's sequences that are operands like arrays, and those that ``*`` repeats.
+_LISTS = frozenset((list, tuple))
 _REPEATED = (list, tuple, str, bytes, bytearray)
 
 _SIGNED = (int, np.signedinteger)
@@ -153,6 +154,11 @@ def _operate(
         return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
     if ufunc is np.multiply and x.single and not x.shape and isinstance(y, _REPEATED):
         return NotImplemented  # of NumPy's scalars, too: Python repeats it, or raises TypeError
+    if type(y) in _LISTS and not into and y and type(y[0]) in SCALARS:  # read once, for all ways
+        y = np.asarray(y)
+        found = quick_pair(ufunc, run, x, y, swap=swap)
+        if found is not None:
+            return found
     if x.single and not x.shape and _is_pythons(y):  # a duration or a fraction, beside a scalar
         number = np.asarray(x)[()]
         return run(y, number) if swap else run(number, y)
