@@ -83,7 +83,8 @@ def average(
     scale = reduce("sum", heavy, axes, dtype, None, keep)
     if bool((scale == 0).any()):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-    total = reduce("sum", elementwise("multiply", x, heavy, dtype=dtype), axes, None, None, keep)
+    x = x if np.result_type(x.dtype, heavy.dtype) == dtype else x.astype(dtype)
+    total = reduce("sum", x * heavy, axes, None, None, keep)
     found = total / scale
     return (found, scale) if returned else found
 
