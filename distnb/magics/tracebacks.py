@@ -25,6 +25,8 @@ __all__ = ["Tracebacks", "shortened"]
 #: Where distnb's code is, with that of its operators, and where code is that is nobody's own.
 _OURS = (str(Path(__file__).resolve().parents[1]), mixins.__file__)
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+#: What compiled and frozen modules have for a file.
+_LIBRARIES += ("<frozen ", "(tree fragment)", "zmq/")
 
 
 #: What an error of an engine tells of the engine's own lines.
