@@ -135,7 +135,7 @@ for _library in ("pandas", "h5py", "zarr"):
     when_imported(
         _library, lambda name=_library: importlib.import_module(f"{__name__}.interop").install(name)
     )
-when_imported("xarray", lambda: importlib.import_module(f"{__name__}.xarray_indexing").install())
+when_imported("xarray", lambda: importlib.import_module(f"{__name__}.xarray_indexing"))
 Profile.shown = staticmethod(
     lambda report: importlib.import_module("distnb.widgets.times.timing").TimeReport(report)
 )

@@ -1,4 +1,4 @@
-"""How xarray indexes arrays of ours, put in place when it is imported.
+"""How xarray indexes arrays of ours, put in place when this is imported, after xarray.
 
 xarray asks arrays of the array API standard for less than ours do: its adapter for them writes to
 pairs of positions where a block is meant, and refuses positions of several axes.
@@ -25,7 +25,7 @@ from xarray.core.nputils import NumpyVIndexAdapter
 from distnb.client.array.distarray import DistArray
 from distnb.pictures.hook import put_in_place
 
-__all__ = ["install"]
+__all__: list[str] = []
 
 _Function = Callable[..., Any]
 
@@ -37,13 +37,6 @@ class _Adapter(NdArrayLikeIndexingAdapter):
 
     def _vindex_get(self, indexer: VectorizedIndexer) -> Any:
         return NumpyVIndexAdapter(self.array)[indexer.tuple]  # type: ignore[no-untyped-call]
-
-
-def install() -> None:
-    """Put our functions in the place of xarray's."""
-    put_in_place("xarray.core.indexing", "as_indexable", _adapting)
-    put_in_place("xarray.core.indexing", "expanded_indexer", _knowing_keys)
-    put_in_place("xarray.core.groupby", "_resolve_group", _knowing_groups)
 
 
 def _adapting(as_indexable: _Function) -> _Function:
@@ -73,3 +66,8 @@ def _knowing_groups(resolve: _Function) -> _Function:
         return group
 
     return resolved
+
+
+put_in_place("xarray.core.indexing", "as_indexable", _adapting)
+put_in_place("xarray.core.indexing", "expanded_indexer", _knowing_keys)
+put_in_place("xarray.core.groupby", "_resolve_group", _knowing_groups)

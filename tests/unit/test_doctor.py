@@ -265,7 +265,7 @@ def test_the_report_shows_what_it_knows(session):
     assert "<table>" in page
     assert len(page) < 10_000
     empty = DoctorReport(diagnose(type(session.journal)({}).latest, session.line, {}, 3))
-    assert "no operation" in repr(empty)
+    assert "asked for nothing" in repr(empty)
 
 
 def test_arrays_of_which_no_engine_has_heard_are_no_trouble(session, monkeypatch):
