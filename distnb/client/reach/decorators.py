@@ -24,7 +24,7 @@ _ARRAYS = (Array, np.ndarray, list, tuple, np.generic, int, float, complex)
 _SPREAD = frozenset(("std", "var"))
 _ALONG = _SPREAD | {"all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "mean", "min"}
 _ALONG |= {"prod", "sum"}
-_ASKED = _ALONG | {"argsort", "clip", "compress", "nonzero", "ravel", "round"}
+_ASKED = _ALONG | {"argsort", "clip", "nonzero", "ravel", "round"}
 
 
 def in_reach(
