@@ -29,8 +29,8 @@ _GOING_ON = (
     "distnb: engines go on with what the cell asked of them; to stop them, interrupt a cell that "
     "waits for it"
 )
-#: Seconds after which engines that do not answer are looked at again, and Ctrl-C is heard.
-_LOOK = 1.0
+#: Seconds that code waits for the answers of engines that were interrupted before.
+_LONGEST = 60.0
 #: Clients with a hook of ours.
 _FOLLOWED: WeakSet[Any] = WeakSet()
 
@@ -255,8 +255,8 @@ class _AwaitAnswers:
 
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         if "block" not in kwargs:  # this is code
-            while not poll(self._answered, _LOOK):  # engines would do nothing else before
-                pass
+            if not poll(self._answered, _LONGEST):  # engines would do nothing else before
+                self._interrupted.clear()  # nobody answers: they are gone, and so is their queue
             return send(*args, **kwargs)
         self._interrupted |= set(self.client.outstanding)
         found = send(*args, **kwargs)
