@@ -42,7 +42,10 @@ def put_in_place(
         say = explain(library, f"no {module}.{name}", "it", "pass it np.asarray(x), not arrays")
         warnings.warn(say, stacklevel=2)
         return
+    if getattr(function, "__distnb_made__", False):  # distnb is imported once more (%reload_ext)
+        return
     made = functools.wraps(function)(make(function))
+    made.__distnb_made__ = True  # type: ignore[attr-defined]
     others = [m for m in sys.modules.values() if getattr(m, "__name__", "").startswith(library)]
     for place in [holder] if of else others:
         if getattr(place, "__dict__", {}).get(last) is function:
@@ -58,7 +61,7 @@ class _Finder:
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
         if name != self._name:
             return None
-        for finder in [other for other in sys.meta_path if other is not self]:
+        for finder in [other for other in sys.meta_path if not _waits_for(other, name)]:
             spec = finder.find_spec(name, path, target)
             if spec is not None:
                 if spec.loader is not None:  # who only asks whether it is there does not load it
@@ -67,9 +70,14 @@ class _Finder:
         return None
 
     def _loaded(self) -> None:
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-            self._then()
+        for finder in [each for each in sys.meta_path if _waits_for(each, self._name)]:
+            sys.meta_path.remove(finder)
+            finder._then()  # type: ignore[attr-defined]
+
+
+def _waits_for(finder: object, name: str) -> bool:
+    """Tell whether a finder is one of ours, for a module; others may wait for it, too."""
+    return isinstance(finder, _Finder) and finder._name == name
 
 
 class _Loader:

@@ -51,3 +51,15 @@ def test_functions_are_replaced_wherever_they_are(guest):
     assert module.Number().half(4) == 3
     with pytest.warns(UserWarning, match=r"no distnb_guest\.inner\.thrice"):
         put_in_place(f"{guest}.inner", "thrice", lambda thrice: thrice)
+
+
+def test_several_wait_for_one_module(guest):
+    """As after %reload_ext."""
+    done = []
+    for k in range(3):
+        when_imported(guest, lambda k=k: done.append(k))
+    module = importlib.import_module(guest)
+    assert sorted(done) == [0, 1, 2]
+    for _ in range(2):
+        put_in_place(f"{guest}.inner", "twice", lambda twice: lambda x: twice(x) + 1)
+    assert module.twice(3) == 7
