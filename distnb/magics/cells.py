@@ -250,15 +250,21 @@ class _AwaitAnswers:
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        #: Messages that were on engines when these were interrupted.
+        #: Messages that were on engines when these were interrupted, and whether engines may still
+        #: drop what comes.
         self._interrupted: set[str] = set()
+        self._unsure = False
 
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         if "block" not in kwargs:  # this is code
             if not poll(self._answered, _LONGEST):  # engines would do nothing else before
                 self._interrupted.clear()  # nobody answers: they are gone, and so is their queue
+            if self._unsure:
+                self._unsure = False
+                poll(self._take_code, _LONGEST)
             return send(*args, **kwargs)
         self._interrupted |= set(self.client.outstanding)
+        self._unsure = True
         found = send(*args, **kwargs)
         if kwargs["block"] and not poll(self._answered, ANSWER):
             print("distnb: engines go on; the next cell for them waits for that", file=sys.stderr)
@@ -268,6 +274,13 @@ class _AwaitAnswers:
         if self._interrupted:
             self._interrupted &= set(self.client.outstanding)
         return not self._interrupted
+
+
+    def _take_code(self) -> bool:
+        """Tell whether engines run what they get, and do not drop it any more."""
+        asked = self.client[:].execute("pass", silent=True, block=False)
+        asked.wait(_LONGEST)
+        return not asked.ready() or all(each["status"] == "ok" for each in asked.metadata)
 
 
 def _bound(shell: Any, session: Session) -> list[Any]:
