@@ -275,7 +275,6 @@ class _AwaitAnswers:
             self._interrupted &= set(self.client.outstanding)
         return not self._interrupted
 
-
     def _take_code(self) -> bool:
         """Tell whether engines run what they get, and do not drop it any more."""
         asked = self.client[:].execute("pass", silent=True, block=False)
