@@ -258,7 +258,7 @@ class _AwaitAnswers:
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         if "block" not in kwargs:  # this is code
             if not poll(self._answered, _LONGEST):  # engines would do nothing else before
-                self._interrupted.clear()  # nobody answers: they are gone, and so is their queue
+                self._interrupted.clear()  # they are gone, or cannot be interrupted
             if self._unsure:
                 self._unsure = False
                 poll(self._take_code, _LONGEST)
