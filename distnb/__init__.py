@@ -49,9 +49,9 @@ from distnb.common.errors import (
 )
 from distnb.left_out import listing, refusal, unknown
 from distnb.lib import scimath as emath
+from distnb.libraries.hook import when_imported
 from distnb.namespace import *  # noqa: F403
 from distnb.numpys import *  # noqa: F403
-from distnb.pictures.hook import when_imported
 
 __version__ = "0.1.0.dev0"
 __array_api_version__ = VERSION
@@ -122,23 +122,24 @@ __getattr__ = refusal(__name__, _later)
 __dir__ = listing([*__all__, "__path__", "__version__"])
 
 
+def _module(name: str) -> Any:
+    """Return a module of distnb that is imported when it is used."""
+    return importlib.import_module(f"{__name__}.{name}")
+
+
 class _Views:
     """The pictures of layouts, imported when one is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module("distnb.widgets"), name)
+        return getattr(_module("widgets"), name)
 
 
 Placement.views = _Views()
-when_imported("matplotlib.projections", lambda: importlib.import_module(f"{__name__}.plot"))
+when_imported("matplotlib.projections", lambda: _module("plot"))
 for _library in ("pandas", "h5py", "zarr"):
-    when_imported(
-        _library, lambda name=_library: importlib.import_module(f"{__name__}.interop").install(name)
-    )
-when_imported("xarray", lambda: importlib.import_module(f"{__name__}.xarray_indexing"))
-Profile.shown = staticmethod(
-    lambda report: importlib.import_module("distnb.widgets.times.timing").TimeReport(report)
-)
+    when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))
+when_imported("xarray", lambda: _module("libraries.xarray_indexing"))
+Profile.shown = staticmethod(lambda report: _module("widgets.times.timing").TimeReport(report))
 
 
 def dashboard(session: Session | None = None) -> Any:
@@ -168,7 +169,7 @@ def dashboard(session: Session | None = None) -> Any:
     2 engines, in this process; ...
     """
     found = need(in_use() if session is None else session)
-    return importlib.import_module("distnb.widgets.status.dashboard").Dashboard(found)
+    return _module("widgets.status.dashboard").Dashboard(found)
 
 
 def choose_layout(array: DistArray, name: str | None = None) -> Any:
@@ -185,14 +186,14 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
     name : str, optional
         Its name in the line of code that does the same; by default the one you use.
     """
-    return importlib.import_module("distnb.widgets.layouts.chooser").LayoutChooser(array, name)
+    return _module("widgets.layouts.chooser").LayoutChooser(array, name)
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Register the magics (``%load_ext distnb``); starts nothing."""
-    importlib.import_module("distnb.magics").load(shell)
+    _module("magics").load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Take the magics away again."""
-    importlib.import_module("distnb.magics").unload(shell)
+    _module("magics").unload(shell)

@@ -23,13 +23,14 @@ ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans formats engines client widgets magics
         numpys left_out lib fft linalg random sparse polynomial special namespace strategies testing
-        pictures xarray_indexing interop plot applications graph learn xarrays
+        pictures libraries plot applications graph learn
     """,
     "distnb.applications": """
         adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
         solvers
     """,
-    "distnb.pictures": "hook binning reducing live axes",
+    "distnb.pictures": "binning reducing arguments live axes",
+    "distnb.libraries": "hook replaced xarray_indexing xarray_parts xarray_manager",
     "distnb.common": """
         native ndarrays closable errors addresses config machine leftovers insistence interrupts
         lazy calling shared_segments memory_pool
@@ -182,9 +183,9 @@ OTHERS: dict[str, str] = {
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
     "distnb.special": "numpy [scipy]",
-    "distnb.xarrays": "numpy xarray [zarr]",
-    "distnb.xarray_indexing": "numpy xarray",
-    "distnb.interop": "numpy",
+    "distnb.libraries": "numpy [xarray]",
+    "distnb.libraries.xarray_indexing": "numpy xarray",
+    "distnb.libraries.xarray_manager": "numpy xarray [zarr]",
     "distnb.widgets.status.dashboard": "anywidget ipywidgets traitlets",
     "distnb.widgets.times.timeline": "anywidget traitlets",
     "distnb.strategies": "*",

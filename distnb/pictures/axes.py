@@ -18,23 +18,17 @@ from matplotlib.projections import register_projection
 from distnb.client.array.distarray import DistArray
 from distnb.client.math.ufuncs import absolute
 from distnb.client.stats.histograms import histogram
-from distnb.common.errors import DistnbError, explain
-from distnb.pictures.binning import Window, block_means
+from distnb.common.errors import DistnbError
+from distnb.pictures.arguments import as_arrays, curves, is_large, means_of, middles, shape_alone
 from distnb.pictures.live import Cells, Picture, Scattered, Trace, pixels_of
-from distnb.pictures.reducing import extent_of, image, points, steps_of, thinned
+from distnb.pictures.reducing import extent_of, points, steps_of, thinned
 
-__all__ = ["LARGE", "PixelAxes"]
+__all__ = ["PixelAxes"]
 
-#: Elements from which a picture is made of what engines reduce; of fewer it is matplotlib's own.
-LARGE = 1 << 20
 #: Cells along an axis for each hexagon.
 _FINER = 10
 #: What was told.
 _TOLD: set[str] = set()
-
-
-def _is_large(*arrays: Any) -> bool:
-    return any(isinstance(x, DistArray) and x.size >= LARGE for x in arrays)
 
 
 def _tell(what: str, zooms: bool = True) -> None:
@@ -67,8 +61,8 @@ class PixelAxes(Axes):
 
     def imshow(self, X: Any, *args: Any, **options: Any) -> Any:  # noqa: N803
         """As matplotlib's; pixels are the means of the elements that they show."""
-        if not _is_large(X) or X.ndim not in (2, 3) or X.dtype.kind == "c" or X.shape[2:] > (4,):
-            return super().imshow(_shape_alone(X), *args, **options)
+        if not is_large(X) or X.ndim not in (2, 3) or X.dtype.kind == "c" or X.shape[2:] > (4,):
+            return super().imshow(shape_alone(X), *args, **options)
         from matplotlib import rcParams
 
         _tell("means of the elements of a pixel")
@@ -94,12 +88,12 @@ class PixelAxes(Axes):
 
     def plot(self, *args: Any, **options: Any) -> Any:
         """As matplotlib's; of the points of a pixel the first, the last and the extremes."""
-        if not _is_large(*args) or options.get("data") is not None:
+        if not is_large(*args) or options.get("data") is not None:
             return super().plot(*args, **options)
         _tell("the extremes of each pixel's points")
         found = []
-        for x, y, style in _curves(args):
-            if not _is_large(x, y):
+        for x, y, style in curves(args):
+            if not is_large(x, y):
                 found += super().plot(*[a for a in (x, y, style) if a is not None], **options)
                 continue
             live = Trace(x, y, self)
@@ -112,7 +106,7 @@ class PixelAxes(Axes):
     def hist(self, x: Any, bins: Any = None, **options: Any) -> Any:
         """As matplotlib's; engines count."""
         several = list(x) if isinstance(x, list | tuple) else [x]
-        if not _is_large(*several):
+        if not is_large(*several):
             return super().hist(x, bins, **options)
         from matplotlib import rcParams
 
@@ -134,9 +128,9 @@ class PixelAxes(Axes):
 
     def scatter(self, x: Any, y: Any, s: Any = None, c: Any = None, **options: Any) -> Any:
         """As matplotlib's; one marker stands for all points of a cell smaller than itself."""
-        if not _is_large(x, y, s, c) or options.get("data") is not None:
+        if not is_large(x, y, s, c) or options.get("data") is not None:
             return super().scatter(x, y, s, c, **options)
-        x, y = _arrays(x, y)
+        x, y = as_arrays(x, y)
         if x.size != y.size:
             raise ValueError("x and y must be the same size")
         from matplotlib import rcParams
@@ -171,26 +165,26 @@ class PixelAxes(Axes):
 
     def pcolormesh(self, *args: Any, **options: Any) -> Any:
         """As matplotlib's; cells are means of the elements of a pixel."""
-        if _is_large(*args):
+        if is_large(*args):
             options.setdefault("shading", "nearest")
         return super().pcolormesh(*self._reduced(args), **options)
 
     def pcolor(self, *args: Any, **options: Any) -> Any:
         """As matplotlib's; cells are means of the elements of a pixel."""
-        if _is_large(*args):
+        if is_large(*args):
             options.setdefault("shading", "nearest")
         return super().pcolor(*self._reduced(args), **options)
 
     def matshow(self, Z: Any, **options: Any) -> Any:  # noqa: N803
         """As matplotlib's; pixels are the means of the elements that they show."""
-        if not _is_large(Z):
+        if not is_large(Z):
             return super().matshow(Z, **options)
         super().matshow(np.zeros((1, 1))).remove()  # it sets ticks and title where they are to be
         return self.imshow(Z, **({"origin": "upper", "interpolation": "nearest"} | options))
 
     def spy(self, Z: Any, precision: Any = 0, **options: Any) -> Any:  # noqa: N803
         """As matplotlib's; a pixel is black where one of its elements is."""
-        if not _is_large(Z) or options.get("marker") or options.get("markersize"):
+        if not is_large(Z) or options.get("marker") or options.get("markersize"):
             return super().spy(Z, precision=precision, **options)
         for name in ("marker", "markersize"):  # pyplot gives all that it knows
             options.pop(name, None)
@@ -203,10 +197,10 @@ class PixelAxes(Axes):
     def hexbin(self, x: Any, y: Any, C: Any = None, **options: Any) -> Any:  # noqa: N803
         """As matplotlib's; engines count in cells that are smaller than hexagons."""
         scales = {options.get("xscale", "linear"), options.get("yscale", "linear")}
-        if not _is_large(x, y) or C is not None or scales != {"linear"}:
+        if not is_large(x, y) or C is not None or scales != {"linear"}:
             return super().hexbin(x, y, C, **options)
         _tell("counts of points in cells of a tenth of a hexagon", zooms=False)
-        x, y = _arrays(x, y)
+        x, y = as_arrays(x, y)
         limits = options.pop("extent", None) or (*extent_of(x), *extent_of(y))
         wide, high = np.broadcast_to(options.get("gridsize", 100), 2) * _FINER
         found = points(x.ravel(), y.ravel(), None, limits, (int(wide), int(high)))
@@ -221,7 +215,7 @@ class PixelAxes(Axes):
 
     def fill_between(self, x: Any, y1: Any, y2: Any = 0, *args: Any, **options: Any) -> Any:
         """As matplotlib's, between the extremes of each pixel's points."""
-        if not _is_large(x, y1, y2) or args:
+        if not is_large(x, y1, y2) or args:
             return super().fill_between(x, y1, y2, *args, **options)
         _tell("the extremes of each pixel's points, once", zooms=False)
         where = options.pop("where", None)
@@ -232,14 +226,14 @@ class PixelAxes(Axes):
         self, x: Any, y: Any, yerr: Any = None, xerr: Any = None, *args: Any, **options: Any
     ) -> Any:
         """As matplotlib's, of the extremes of each pixel's points."""
-        if _is_large(x, y, yerr, xerr):
+        if is_large(x, y, yerr, xerr):
             _tell("the extremes of each pixel's points, once", zooms=False)
             x, y, yerr, xerr = thinned(x, (y,), (yerr, xerr), 2 * pixels_of(self)[1])
         return super().errorbar(x, y, yerr, xerr, *args, **options)
 
     def ecdf(self, x: Any, weights: Any = None, **options: Any) -> Any:
         """As matplotlib's, in steps of half a pixel."""
-        if not _is_large(x) or weights is not None:
+        if not is_large(x) or weights is not None:
             return super().ecdf(x, weights, **options)
         _tell("steps of half a pixel", zooms=False)
         return super().ecdf(steps_of(x, 2 * max(pixels_of(self))), **options)
@@ -248,7 +242,7 @@ class PixelAxes(Axes):
         """Return a grid and the values on it with about as many elements as there are pixels."""
         grids = 3 if len(args) > 2 else 1
         values = args[grids - 1]
-        if not _is_large(values) or values.ndim != 2:
+        if not is_large(values) or values.ndim != 2:
             return args
         _tell("means of the elements of a pixel")
         rows, columns = values.shape
@@ -256,68 +250,15 @@ class PixelAxes(Axes):
         height, width = max(1, rows // high), max(1, columns // wide)
         numbers = np.arange(columns, dtype=float), np.arange(rows, dtype=float)
         x, y = args[:2] if grids == 3 else numbers
-        x = _means(x, height, width) if np.ndim(x) == 2 else _along(x, columns, width)
-        y = _means(y, height, width) if np.ndim(y) == 2 else _along(y, rows, height)
-        return x, y, _means(values, height, width), *args[grids:]
+        x = means_of(x, height, width) if np.ndim(x) == 2 else middles(x, columns, width)
+        y = means_of(y, height, width) if np.ndim(y) == 2 else middles(y, rows, height)
+        return x, y, means_of(values, height, width), *args[grids:]
 
 
 def _sum_of(least: int, counts: Any) -> float:
     """Return how many points a hexagon has; NaN, which is not drawn, if there are too few."""
     total = float(np.sum(counts))
     return total if total >= least else np.nan
-
-
-def _shape_alone(x: Any) -> Any:
-    """Return what matplotlib is to refuse, without its elements."""
-    return np.empty((1,) * x.ndim, x.dtype) if _is_large(x) else x
-
-
-def _arrays(*several: Any) -> list[Any]:
-    return [x if x is None or isinstance(x, DistArray) else np.asarray(x) for x in several]
-
-
-def _means(x: Any, height: int, width: int) -> np.ndarray:
-    if not isinstance(x, DistArray):
-        return block_means(np.asarray(x), height, width)
-    return image(x, Window(0, x.shape[0], 0, x.shape[1], height, width))[0]
-
-
-def _along(x: Any, n: int, step: int) -> np.ndarray:
-    """Return the coordinates of the pixels' middles along an axis."""
-    given = np.asarray(x, float)
-    if given.ndim != 1 or len(given) not in (n, n + 1):
-        raise TypeError(
-            explain("coordinates", f"shape {given.shape}", f"({n},)", "one for each row or column")
-        )
-    if len(given) == n + 1:  # edges
-        given = (given[1:] + given[:-1]) / 2
-    return block_means(given[None], 1, step)[0]
-
-
-def _curves(args: tuple[Any, ...]) -> list[tuple[Any, Any, str | None]]:
-    """Return x, y and style of each line that ``plot`` is asked for; columns are lines."""
-    found, rest = [], list(args)
-    while rest:
-        x, y, style = None, rest.pop(0), None
-        if rest and not isinstance(rest[0], str):
-            x, y = y, rest.pop(0)
-        if rest and isinstance(rest[0], str):
-            style = rest.pop(0)
-        if not _is_large(x, y):
-            found.append((x, y, style))
-            continue
-        x, y = _arrays(x, y)
-        if x is not None and x.shape[0] != y.shape[0]:
-            raise ValueError(
-                f"x and y must have same first dimension, but have shapes {x.shape} and {y.shape}"
-            )
-        if max(x.ndim if x is not None else 1, y.ndim) > 2:
-            raise ValueError(f"x and y can be no greater than 2D, but have shape {y.shape}")
-        many = max(a.shape[1] if a is not None and a.ndim > 1 else 1 for a in (x, y))
-        for j in range(many):
-            column = [a if a is None or a.ndim == 1 else a[:, j % a.shape[1]] for a in (x, y)]
-            found.append((*column, style))
-    return found
 
 
 def _dressing(alpha: float | None, valued: bool, sized: bool) -> Callable[[Any, Cells], None]:

@@ -11,7 +11,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 import distnb as dnb
-from distnb.pictures import axes, live, reducing
+from distnb.pictures import arguments, axes, live, reducing
 from distnb.pictures.binning import Window, block_means
 from tests.contract.support import setting
 
@@ -21,7 +21,7 @@ def small(monkeypatch, session):
     """What is large is small here, and may not be gathered."""
     if not session.transport.concurrent:
         pytest.skip("a figure is the notebook's")
-    monkeypatch.setattr(axes, "LARGE", 1 << 10)
+    monkeypatch.setattr(arguments, "LARGE", 1 << 10)
     monkeypatch.setattr(reducing, "_FETCHED", 1 << 6)
     monkeypatch.setattr(live, "_HEAD", 1 << 8)
     mpl.use("Agg")

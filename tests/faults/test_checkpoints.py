@@ -154,7 +154,7 @@ def test_some_names_into_a_namespace(session, tmp_path):
 
 def test_what_was_not_read_from_a_file_yet_is_left_out(session, tmp_path):
     pytest.importorskip("xarray")
-    from distnb.xarrays import ChunkManager
+    from distnb.libraries.xarray_manager import ChunkManager
 
     class File:
         shape, ndim, dtype = (500, 600), 2, np.dtype(float)

@@ -257,7 +257,7 @@ def test_what_was_to_be_read_from_a_file_is_told(notebook, tmp_path, capsys):
     np.save(tmp_path / "a.npy", numbers(500, 600))
     done = notebook(
         f"""
-        from distnb.xarrays import ChunkManager
+        from distnb.libraries.xarray_manager import ChunkManager
 
         class File:
             shape, ndim, dtype = (500, 600), 2, np.dtype(float)

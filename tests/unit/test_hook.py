@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from distnb.pictures.hook import put_in_place, when_imported
+from distnb.libraries.hook import put_in_place, when_imported
 
 SOURCE = {
     "__init__": "from distnb_guest.inner import twice\nfrom distnb_guest.later import Number",

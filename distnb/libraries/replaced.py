@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array.distarray import DistArray
-from distnb.pictures.hook import put_in_place
+from distnb.libraries.hook import put_in_place
 
 __all__ = ["install"]
 

@@ -6,7 +6,6 @@ is one chunk: functions get all of it, and files are cut as their formats do.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -16,9 +15,8 @@ from numpy.typing import DTypeLike
 from xarray.namedarray.parallelcompat import ChunkManagerEntrypoint
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.files.reading import Source, slabs
+from distnb.client.files.reading import Source
 from distnb.client.files.unread import unread
-from distnb.client.files.writing import write
 from distnb.client.handle.array import storable
 from distnb.client.handle.indexing import some_axes
 from distnb.client.math.blocks import map_blocks
@@ -27,16 +25,13 @@ from distnb.client.record.creation import asarray, full
 from distnb.client.select.taking import take
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
-from distnb.formats.libraries.zarrs import stored_of
 from distnb.formats.objects import Elements
 from distnb.formats.stored import Stored
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
+from distnb.libraries.xarray_parts import Chunks, dist_of, for_parts, normalized, put
 
 __all__ = ["ChunkManager"]
-
-#: What of dask's and of xarray's options says nothing to us.
-_Chunks = Any
 
 
 class ChunkManager(ChunkManagerEntrypoint[DistArray]):
@@ -53,7 +48,7 @@ class ChunkManager(ChunkManagerEntrypoint[DistArray]):
 
     def normalize_chunks(
         self,
-        chunks: _Chunks,
+        chunks: Chunks,
         shape: Ints | None = None,
         limit: int | None = None,
         dtype: Any = None,
@@ -62,12 +57,12 @@ class ChunkManager(ChunkManagerEntrypoint[DistArray]):
         """Return chunks as lengths along each axis."""
         if shape is None:
             raise TypeError(explain("normalize_chunks()", "no shape", "one", "pass shape="))
-        return tuple([_cut(_along(chunks, d), n) for d, n in enumerate(shape)])
+        return normalized(chunks, shape)
 
     def from_array(
         self,
         data: Any,
-        chunks: _Chunks,
+        chunks: Chunks,
         *,
         dist: Any = None,
         grid: Any = None,
@@ -86,16 +81,16 @@ class ChunkManager(ChunkManagerEntrypoint[DistArray]):
             return asarray(data, dist=dist, grid=grid, session=session)
         cut = self.normalize_chunks(chunks, data.shape)
         if dist is None and grid is None:
-            dist = _along_chunks(cut)
+            dist = dist_of(cut)
         lengths = tuple([max(1, lengths[0]) if lengths else 1 for lengths in cut])
         dtype = np.dtype(data.dtype).newbyteorder("=").str
         stored = Stored("object", "xarray", (), tuple(data.shape), dtype, lengths, ())
         source = Source(stored, Elements(data))
         return unread(source, View.whole(stored.shape), dist, grid, session)
 
-    def rechunk(self, data: DistArray, chunks: _Chunks, **options: object) -> Any:
+    def rechunk(self, data: DistArray, chunks: Chunks, **options: object) -> Any:
         """Return an array whose axes of one chunk are not split, if others are to be."""
-        dist = _along_chunks(self.normalize_chunks(chunks, data.shape))
+        dist = dist_of(self.normalize_chunks(chunks, data.shape))
         return data if dist is None else data.redistribute(dist)
 
     def compute(self, *data: Any, **options: object) -> Any:
@@ -139,15 +134,7 @@ class ChunkManager(ChunkManagerEntrypoint[DistArray]):
         if vectorize:
             func = np.vectorize(func, signature=signature, otypes=output_dtypes)
         task = partial(func, **options) if options else func
-        ins, _, outs = signature.partition("->")
-        named = [len(found.split(",")) if found else 0 for found in _ARGUMENT.findall(ins)]
-        several = len(_ARGUMENT.findall(outs))
-        split = _split(args, named)
-        if split is None:
-            return task(*[np.asarray(x) for x in args])
-        if several == 1:
-            return foreach(task, *split)
-        return tuple([foreach(_Output(task, k), *split) for k in range(several)])
+        return for_parts(task, signature, args)
 
     def reduction(
         self,
@@ -194,7 +181,7 @@ class ChunkManager(ChunkManagerEntrypoint[DistArray]):
         for x, target, region in zip(
             sources, targets, regions or [None] * len(sources), strict=True
         ):
-            _put(x, target, _begins(region, x))
+            put(x, target, region)
 
 
 class _Namespace:
@@ -212,100 +199,3 @@ class _Namespace:
         if dtype is not None and not storable(np.dtype(dtype)):
             return np.full(shape, fill_value, dtype)
         return full(shape, fill_value, dtype, **options)
-
-
-# -- chunks ----------------------------------------------------------------------------------------
-
-
-def _along(chunks: _Chunks, d: int) -> Any:
-    """Return what is asked for along an axis."""
-    if isinstance(chunks, dict):
-        return chunks.get(d)
-    return chunks[d] if isinstance(chunks, tuple | list) else chunks
-
-
-def _cut(chunk: Any, n: int) -> Ints:
-    """Return the lengths of chunks along an axis.
-
-    >>> _cut(4, 10), _cut("auto", 10), _cut(-1, 10), _cut((5, 5), 10)
-    ((4, 4, 2), (10,), (10,), (5, 5))
-    """
-    if isinstance(chunk, tuple | list):
-        return tuple(chunk)
-    if chunk is None or isinstance(chunk, str) or chunk < 1 or chunk >= n:
-        return (n,)
-    whole, rest = divmod(n, int(chunk))
-    return (int(chunk),) * whole + ((rest,) if rest else ())
-
-
-def _along_chunks(cut: Sequence[Ints]) -> tuple[str, ...] | None:
-    """Return the layout along the axis of most chunks; None if that is where arrays are cut anyway.
-
-    >>> _along_chunks(((4,), (2, 2, 2))), _along_chunks(((2, 2), (3, 3))), _along_chunks(((4,),))
-    (('*', 'block'), None, None)
-    """
-    many = [len(lengths) for lengths in cut]
-    if max(many, default=1) == 1 or many[0] > 1:
-        return None
-    best = many.index(max(many))
-    return tuple(["block" if d == best else "*" for d in range(len(many))])
-
-
-# -- functions of parts ----------------------------------------------------------------------------
-
-#: An argument, or a result, in the signature of a generalized ufunc.
-_ARGUMENT = re.compile(r"\(([^()]*)\)")
-
-
-class _Output:
-    """Calls a function for one of its results."""
-
-    def __init__(self, function: Callable[..., Any], place: int) -> None:
-        self._function, self._place = function, place
-
-    def __call__(self, *args: Any) -> Any:
-        return self._function(*args)[self._place]
-
-
-def _split(args: Sequence[Any], named: Sequence[int]) -> list[Any] | None:
-    """Return arguments cut along the longest axis that the function does not name; None if none."""
-    loops = [np.shape(x)[: np.ndim(x) - k] for x, k in zip(args, named, strict=True)]
-    shape = np.broadcast_shapes(*loops)
-    if max(shape, default=1) == 1:
-        return None
-    axis = shape.index(max(shape))
-    found = list[Any]()
-    for x, loop in zip(args, loops, strict=True):
-        array = asarray(x) if np.ndim(x) else x
-        missing = len(shape) - len(loop)
-        if axis < missing or loop[axis - missing] == 1:
-            found.append(array)
-        else:
-            found.append(array[(None,) * missing].splits(axis=axis))
-    return found
-
-
-# -- writing ---------------------------------------------------------------------------------------
-
-
-def _begins(region: Any, x: DistArray) -> Ints:
-    """Return where a region of a target begins, along each axis."""
-    keys = region or (slice(None),) * x.ndim
-    steps = {key.step for key in keys} - {None, 1}
-    if steps:
-        raise ValueError(explain("region", region, "slices of step 1", "write part by part"))
-    return tuple([key.start or 0 for key in keys])
-
-
-def _put(x: DistArray, target: Any, origin: Ints) -> None:
-    """Write an array into what has an index, from a place on."""
-    stored = stored_of(target)
-    if stored is not None:
-        write(x, stored, origin=origin)
-        return
-    for low, high in slabs(x.shape, x.itemsize, 1) if x.ndim else [(0, 0)]:
-        part = x[low:high] if x.ndim else x
-        key = [slice(o, o + n) for o, n in zip(origin, part.shape, strict=True)]
-        if key:
-            key[0] = slice(origin[0] + low, origin[0] + high)
-        target[tuple(key)] = part.to_numpy()

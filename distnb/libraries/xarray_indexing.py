@@ -23,7 +23,7 @@ from xarray.core.indexing import NdArrayLikeIndexingAdapter, VectorizedIndexer
 from xarray.core.nputils import NumpyVIndexAdapter
 
 from distnb.client.array.distarray import DistArray
-from distnb.pictures.hook import put_in_place
+from distnb.libraries.hook import put_in_place
 
 __all__: list[str] = []
 
