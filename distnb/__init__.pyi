@@ -1666,7 +1666,7 @@ def nditer(
     *args: object,
     **options: object,
 ) -> np.nditer:
-    """Return NumPy's ``nditer`` over the elements, to read them."""
+    """Return NumPy's ``nditer`` over the elements."""
 
 negative: _Unary
 """Return the number with the other sign."""

@@ -1,9 +1,9 @@
 """Libraries that know arrays by their classes get NumPy's: put in place when they are imported.
 
-pandas, h5py and Zarr take other arrays for lists: to pandas a mask is a list of rows 0 and 1. There
-is no protocol to tell them otherwise. But all that users hand over passes through few functions of
-these libraries. There arrays of ours become NumPy's, within the gather budget, and scalars become
-NumPy's scalars.
+pandas, h5py and Zarr take other arrays for lists: to pandas a mask is a list of rows 0 and 1. To
+SciPy an output is a dtype. There is no protocol to tell them otherwise. But all that users hand
+over passes through few functions of these libraries. There arrays of ours become NumPy's, within
+the gather budget, and scalars become NumPy's scalars.
 
 ======================================== =======================================================
 function of pandas                       what passes through it
@@ -21,11 +21,13 @@ methods of classes                       what these look at before they call one
 ``write_direct``                         what is written
 **of Zarr**: ``pop_fields``              keys in brackets
 ``NDBuffer``                             what is written
+**of SciPy**: ``ndimage.label``, ...     what is written into; refused if it is on engines
 ======================================== =======================================================
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -34,6 +36,8 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.handle.array import in_memory
+from distnb.common.errors import explain
 from distnb.libraries.hook import put_in_place
 
 __all__ = ["install"]
@@ -68,6 +72,14 @@ _TAKE_KEYS = {
     "h5py._hl.selections": "select",
     "zarr.core.indexing": "pop_fields",
 }
+#: Those that write into arrays of NumPy's, and take all else for dtypes.
+_WRITE = {
+    "scipy.ndimage": """
+        binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss
+        binary_opening binary_propagation distance_transform_cdt distance_transform_edt label
+        morphological_gradient morphological_laplace watershed_ift zoom
+    """,
+}
 #: Those that make arrays of objects, in which scalars of ours are found.
 _GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
 
@@ -77,6 +89,7 @@ def install(library: str) -> None:
     for table, make in (
         (_TAKE_ARRAYS, partial(_taking, _array)),
         (_TAKE_KEYS, partial(_taking, _key)),
+        (_WRITE, _writing),
         (_GIVE_OBJECTS, _giving_numbers),
     ):
         for module, names in table.items():
@@ -97,6 +110,29 @@ def _taking(numpys: _Function, function: _Function) -> _Function:
 def _array(x: Any) -> Any:
     """Return an array of ours as NumPy's, a scalar as NumPy's scalar, and all else as it is."""
     return np.asarray(x)[()] if type(x) is DistArray else x
+
+
+def _writing(function: _Function) -> _Function:
+    signature = inspect.signature(function)
+    into = [k for k in ("output", "distances", "indices") if k in signature.parameters]
+
+    def called(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        for name in into:
+            if type(bound.arguments.get(name)) is DistArray:
+                bound.arguments[name] = _memory(name, bound.arguments[name])
+        return function(*bound.args, **bound.kwargs)
+
+    return called
+
+
+def _memory(name: str, x: DistArray) -> np.ndarray:
+    """Return an array of ours in the notebook as NumPy's of the same memory."""
+    found = in_memory(x)
+    if found is None:
+        do = "assign what the function returns: x[...] = ..."
+        raise TypeError(explain(name, "an array on engines", "NumPy's, or in the notebook", do))
+    return found
 
 
 def _key(x: Any) -> Any:

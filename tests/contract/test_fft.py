@@ -28,6 +28,7 @@ SHAPES = [(6, 8), (3, 5, 7), (2, 2, 70), (9, 2)]
 def together(monkeypatch):
     """Even short 1-D slices are transformed by all engines together."""
     monkeypatch.setattr(fft_commands, "TOGETHER", 8)
+    monkeypatch.setattr(fft_commands, "LONG", 8)
     monkeypatch.setattr(fft_commands, "CONVOLVE", 2)
 
 

@@ -1,4 +1,4 @@
-"""What pandas, h5py and Zarr do with distributed arrays, against the same with NumPy's."""
+"""What NumPy itself and libraries do with distributed arrays, against the same with NumPy's."""
 
 import numpy as np
 import pytest
@@ -198,3 +198,130 @@ def test_functions_are_methods_of_what_is_no_array(session, name):
         found, expected = getattr(dnb, name)(x), getattr(np, name)(x)
         assert type(found) is type(expected)
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-15)
+
+
+# -- what others write -----------------------------------------------------------------------------
+
+#: Writes of NumPy itself and of SciPy: into ``x``, (6, 4), float64.
+WRITES = """
+np.asarray(x)[0] = 9
+np.asarray(x)[::2, 1] += 1
+np.asanyarray(x.T)[1:] *= 3
+np.asarray(x[2:4])[1] = 5
+np.atleast_2d(np.asarray(x)).sort(0)
+np.lib.stride_tricks.as_strided(x, (3,), (8,))[...] = 7
+np.lib.stride_tricks.as_strided(x[1:, ::2], (2, 2), (32, 16))[...] = 7
+[v.__setitem__(..., 2 * v) for v in np.nditer(x, op_flags=["readwrite"])]
+[v.__setitem__(..., 2 * v) for v in np.nditer(x[::2].T, op_flags=["readwrite"])]
+np.from_dlpack(x)[1] = 4
+np.random.default_rng(3).shuffle(np.asarray(x))
+ndimage.gaussian_filter(y, 1, output=x)
+ndimage.uniform_filter(y, 3, x)
+ndimage.map_coordinates(y, np.zeros((2, 6, 4)), output=x)
+ndimage.zoom(y, 1, output=x)
+ndimage.binary_dilation(y > 3, output=x.view(bool)[:, :4])
+ndimage.distance_transform_edt(y > 3, distances=x)
+ndimage.label(y > 3, output=x)
+"""
+#: What NumPy itself copies before it writes into the copy.
+COPIES = """
+np.random.default_rng(3).permutation(x)
+np.random.default_rng(3).permutation(x, axis=1)
+np.random.default_rng(3).permutation(x[:, 0])
+np.random.RandomState(3).permutation(x[:, 0])
+np.random.default_rng(3).permuted(x, axis=0)
+np.median(np.array(x), overwrite_input=True)
+np.array(x).sort()
+np.asarray(x, np.float32).fill(1)
+"""
+
+
+def _written(code, array):
+    ndimage = pytest.importorskip("scipy.ndimage")
+    start = np.arange(24.0).reshape(6, 4) % 7
+    names = {"np": np, "ndimage": ndimage, "x": array(start), "y": start[::-1].copy()}
+    try:
+        exec(code, names)
+    except (TypeError, ValueError) as error:
+        return names["x"], str(error)
+    return names["x"], ""
+
+
+@pytest.mark.parametrize("code", WRITES.strip().splitlines())
+def test_what_others_write_is_in_the_array_or_refused(code):
+    expected, _ = _written(code, np.array)
+    with setting(cutoff=1 << 20):
+        found, error = _written(code, dnb.array)
+        assert (error, found.tolist()) == ("", expected.tolist())
+    found, error = _written(code, dnb.array)
+    assert "read-only" in error or "on engines" in error
+    assert found.tolist() == _written("", np.array)[0].tolist()
+
+
+@pytest.mark.parametrize("code", COPIES.strip().splitlines())
+@pytest.mark.parametrize("cutoff", [0, 1 << 20])
+def test_copies_of_others_are_theirs(code, cutoff):
+    with setting(cutoff=cutoff):
+        found, error = _written(code, dnb.array)
+        assert (error, found.tolist()) == ("", _written("", np.array)[0].tolist())
+
+
+def test_what_others_wrote_is_seen_by_engines_and_views():
+    with setting(cutoff=1 << 10):
+        x, big = dnb.zeros(4), dnb.ones((1000, 4))
+        assert big.dbase.host is None
+        first, outside = big + x, np.asarray(x)
+        outside[1] = 5
+        second = big + x
+        view = x[1:]
+        outside[2:] = 7
+        assert (first.sum(), second.sum(), (big + view.sum()).max()) == (4000, 9000, 20)
+        x[:] = big[:4, 0] * 3  # of engines, into memory that others have
+        assert outside.tolist() == [3] * 4
+        x += 1
+        del x, view
+        assert outside.tolist() == [4] * 4
+
+
+def test_iterators_of_distnb_write_what_is_in_the_notebook():
+    with setting(cutoff=1 << 20):
+        x = dnb.arange(6).reshape(2, 3)
+        with dnb.nditer([x, None], op_flags=[["readwrite"], ["writeonly", "allocate"]]) as both:
+            for v, out in both:
+                out[...], v[...] = v, v + 1
+            assert both.operands[1].tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert x.tolist() == [[1, 2, 3], [4, 5, 6]]
+    with pytest.raises(TypeError, match="readonly.*assign to slices"):
+        dnb.nditer(dnb.zeros(3), op_flags=["readwrite"])
+
+
+#: What changes ``x``, (4, 3), in place; ``big`` is on engines.
+IN_PLACE = """
+x.sort(0)
+x.T.partition(1)
+x.byteswap(inplace=True)
+x += big[0, :3]
+x[1:] = big[:3, :3] * 2
+np.add(big[:4, :3], 1, out=x)
+np.cumsum(big[:4, :3], 0, out=x)
+np.concatenate([big[:2, :3], big[:2, :3]], out=x)
+np.mean(big.reshape(1000, 4, 3), axis=0, out=x)
+np.random.shuffle(x)
+np.take(x, [1, 1, 0, 2], 0, out=x)
+x.flat = 2
+x.fill(3)
+x @= np.eye(3)
+"""
+
+
+@pytest.mark.parametrize("code", IN_PLACE.strip().splitlines())
+def test_what_others_have_of_an_array_stays_its_memory(code):
+    rng = np.random.default_rng(0)
+    with setting(cutoff=1 << 10):
+        base, big = dnb.array(rng.random((6, 3))), dnb.asarray(rng.random((1000, 12)))
+        x = base[1:5]
+        outside = np.asarray(base)
+        exec(code, {"np": dnb, "x": x, "big": big})
+        assert outside.ravel().tolist() == base.ravel().tolist()
+        outside[2] = -7
+        assert base[2].tolist() == [-7] * base.shape[1]

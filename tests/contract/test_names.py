@@ -179,8 +179,6 @@ def test_ndarray_takes_no_memory_and_no_children():
         dnb.ndarray(3, float, np.zeros(3))
     with pytest.raises(TypeError, match="results are always DistArray"):
         type("Mine", (dnb.ndarray,), {})
-    with pytest.raises(TypeError, match="readonly"):
-        dnb.nditer(dnb.zeros(3), op_flags=["readwrite"])
     assert dnb.ndarray[tuple[int], np.dtype] is not None
 
 

@@ -1137,3 +1137,17 @@ def test_arrays_of_one_shape_are_broadcast_as_they_are(session):
     assert x.sum() == 15
     with pytest.raises(ValueError, match="read-only"):
         dnb.broadcast_arrays(x, np.ones(3))[1][0] = 5
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 300.0, 3.7])
+@pytest.mark.parametrize("key", [0, slice(0, 2), [1, 2], np.array([True, False, True]), ...])
+def test_a_number_of_which_there_is_no_integer(value, key):
+    def outcome(xp):
+        target, number = xp.zeros(3, "i8"), xp.full(40, value).max()
+        try:
+            target[key] = number
+        except (ValueError, OverflowError) as error:
+            return str(error)
+        return target.tolist()
+
+    assert outcome(dnb) == outcome(np)

@@ -34,6 +34,7 @@ from distnb.client.array.reading import (
     element,
     elements,
     is_for_strides,
+    is_own,
     laid_out,
     read,
     tell_of_gather,
@@ -50,7 +51,7 @@ from distnb.client.handle.arguments import (
     Subscript,
     order_of,
 )
-from distnb.client.handle.array import Array, as_result
+from distnb.client.handle.array import Array, as_result, in_memory, sealed
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import (
     check_levels,
@@ -364,10 +365,15 @@ class DistArray(Array):
         return self.__array__().tolist()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        caller = sys._getframe(1)
+        theirs = not (copy or is_own(caller))
+        if theirs and not self.single and (dtype is None or dtype == self.dtype):
+            here = in_memory(self)
+            if here is not None:
+                return here
         if copy is False:
-            raise ValueError(
-                explain("copy", False, "None or True", "gathering always copies; use to_numpy()")
-            )
+            do = "gathering always copies; use to_numpy()"
+            raise ValueError(explain("copy", False, "None or True", do))
         if self.nbytes > config.gather_budget:
             raise GatherError(
                 explain(
@@ -378,8 +384,10 @@ class DistArray(Array):
                 )
             )
         tell_of_gather(self)
-        found = laid_out(self) if is_for_strides(sys._getframe(1)) else self.to_numpy()
-        return found if dtype is None else found.astype(dtype)
+        found = laid_out(self) if is_for_strides(caller) else self.to_numpy()
+        if dtype is not None and dtype != found.dtype:
+            return found.astype(dtype)
+        return sealed(self, found) if theirs else found
 
     def __float__(self) -> float:
         return float(self._scalar())
@@ -849,17 +857,18 @@ class DistArray(Array):
     ) -> Any:
         """Return a capsule of the memory of a small array, else of a copy in the notebook.
 
-        The copy obeys the gather budget. A small array stays in the notebook from then on.
+        The copy obeys the gather budget, and can be written only if it was asked for. A small array
+        stays in the notebook from then on.
         """
-        host = None if copy else self.here
-        if host is not None:
-            self.dbase.exported = True
-        elif copy is False:
+        host = None if copy else in_memory(self)
+        if host is None and copy is False:
             raise BufferError(
                 explain("copy=False", "an array on engines", "one in the notebook", "let it copy")
             )
-        else:
+        if host is None:
             host = self.__array__()
+            if not copy and max_version is not None and max_version >= (1, 0):
+                host = sealed(self, host)
         return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __arrow_array__(self, type: object = None) -> Any:

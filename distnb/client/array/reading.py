@@ -19,7 +19,15 @@ from distnb.geometry.views import View
 from distnb.measure.quantities import size_text
 from distnb.wire.protocol import Apply, Create, Operand
 
-__all__ = ["element", "elements", "read", "tell_of_gather"]
+__all__ = [
+    "element",
+    "elements",
+    "is_for_strides",
+    "is_own",
+    "laid_out",
+    "read",
+    "tell_of_gather",
+]
 
 #: Elements that a loop over an array fetches at a time.
 _AT_A_TIME = 1 << 17
@@ -125,6 +133,11 @@ def _shown(known: np.ndarray, x: Array) -> np.ndarray:
 
 #: NumPy's function that takes strides as they are: it asks for an array, and has no protocol.
 _ASKS_FOR_STRIDES = np.lib.stride_tricks.as_strided.__code__
+
+
+def is_own(caller: FrameType) -> bool:
+    """Tell whether a function of distnb asks for an array; what it gets is its own."""
+    return str(caller.f_globals.get("__name__")).startswith("distnb.")
 
 
 def is_for_strides(caller: FrameType) -> bool:

@@ -394,6 +394,23 @@ def host_view(host: np.ndarray, view: View, writeable: bool) -> np.ndarray:
     return found
 
 
+def in_memory(x: Array) -> np.ndarray | None:
+    """Return the memory of an array in the notebook, which others may write; it stays there."""
+    if not x.at_home:
+        return None
+    x.dbase.exported = True
+    return x.here
+
+
+def sealed(x: Array, found: np.ndarray) -> np.ndarray:
+    """Return a copy that others get of an array: what they write into it would reach nobody.
+
+    That of a number is theirs, as in NumPy.
+    """
+    found.flags.writeable = x.single
+    return found
+
+
 def storable(dtype: np.dtype) -> bool:
     """Tell whether arrays can have a dtype: a number's, but long doubles differ among hosts."""
     return dtype.kind in _KINDS and dtype.char not in "gG" and dtype.names is None

@@ -98,10 +98,10 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
     if base.related():
         raise ValueError(
             explain(
-                "array that another one is a view of, in the notebook",
-                "a write by engines",
-                "a value of the notebook",
-                "assign value.to_numpy()",
+                "array in the notebook",
+                "memory that views or NumPy's arrays share",
+                "its own, to be given to engines",
+                "take x.copy(), or assign value.to_numpy()",
             )
         )
     with base.session.recorder.lock:

@@ -449,7 +449,7 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if not target.writeable:
         raise read_only(target)
     session = target.session
-    value = _listed(value, target.dtype)
+    value = _known(value, target.dtype) if mask is None else _listed(value, target.dtype)
     if _near(target, value, mask):
         _assign_here(target, value, mask)
         return
@@ -478,6 +478,15 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if mask is not None:
         mask = _fit(host_arrays.boolean(as_dist(mask, session, target)), target.shape)
     record_apply("copy", (target,), (source,), mask, ())
+
+
+def _known(value: Any, dtype: np.dtype) -> Any:
+    """Return what is assigned; a number of which NumPy may make no integer is read: NaN is none."""
+    if isinstance(value, Array):
+        if value.single and value.dtype.kind == "f" and dtype.kind in "iu":
+            return value.to_numpy()[()]
+        return value
+    return _listed(value, dtype)
 
 
 def _listed(value: Any, dtype: np.dtype) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -324,7 +324,9 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
 def _outlines(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray] | None:
     """Return how two arrays of one memory lie in it, as NumPy's would; None of all others."""
     if not (isinstance(a, Array) and isinstance(b, Array)):
-        return None
+        here = tuple([x.here if isinstance(x, Array) else x for x in (a, b)])
+        both = all(isinstance(x, np.ndarray) for x in here)
+        return cast(tuple[np.ndarray, np.ndarray], here) if both else None
     if a.dbase is not b.dbase and not are_related(a.dbase, b.dbase):
         return None
     return outline(a), outline(b)
@@ -339,7 +341,7 @@ def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bo
     Parameters
     ----------
     a, b : array_like
-        The arrays; what is no DistArray shares nothing.
+        The arrays; NumPy's share memory with those in the notebook alone.
     max_work : int, optional
         As in NumPy; of views of one array it is always found out, unless 0 is given.
 
@@ -373,11 +375,13 @@ def may_share_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) ->
     """Tell whether two arrays may have an element in common, as ``numpy.may_share_memory``.
 
     That is so where the stretches of memory overlap in which NumPy's would lie. Nothing is sent.
+    What NumPy gets of an array on engines cannot be written, as if it shared memory with it: who
+    asks is about to write into it, and copies it first.
 
     Parameters
     ----------
     a, b : array_like
-        The arrays; what is no DistArray shares nothing.
+        The arrays; NumPy's share memory with those in the notebook.
     max_work : int, optional
         As in NumPy: how much work to do to find out more.
 
@@ -396,4 +400,11 @@ def may_share_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) ->
     """
     both = _outlines(a, b)
     run: Callable[..., bool] = np.may_share_memory
-    return both is not None and run(*both, max_work)
+    return _is_read_only_beside(a, b) if both is None else run(*both, max_work)
+
+
+def _is_read_only_beside(*both: ArrayLike) -> bool:
+    """Tell whether one of NumPy's arrays that cannot be written is beside one on engines."""
+    there = [x for x in both if isinstance(x, Array)]
+    numpys = [x for x in both if isinstance(x, np.ndarray) and not x.flags.writeable]
+    return bool(there and numpys) and there[0].dtype == numpys[0].dtype

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, in_memory, sealed
 from distnb.client.record.creation import asarray
 from distnb.client.shape.viewing import broadcast_arrays
 from distnb.common.errors import explain
@@ -49,9 +49,10 @@ def nditer(
     *args: object,
     **options: object,
 ) -> np.nditer:
-    """Return NumPy's ``nditer`` over the elements, to read them.
+    """Return NumPy's ``nditer`` over the elements.
 
-    They are brought to the notebook, which obeys the gather budget.
+    Those on engines are brought to the notebook, which obeys the gather budget, to be read; those
+    in the notebook are read and written where they are.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def nditer(
     Raises
     ------
     TypeError
-        If the iterator is to write into distributed arrays: it could write into a copy only.
+        If the iterator is to write into arrays on engines: it could write into a copy only.
 
     Examples
     --------
@@ -79,19 +80,28 @@ def nditer(
     """
     several = isinstance(op, tuple | list)
     given: Sequence[Any] = op if isinstance(op, tuple | list) else [op]
-    writes = [word for word in np.hstack(list(op_flags or [""])).tolist() if "write" in word]
-    if writes and any(isinstance(x, Array) for x in given):
-        raise TypeError(
-            explain("op_flags", writes[0], "'readonly'", "assign to slices, or use distnb.map")
-        )
-    hosts = [_in_memory(x) if isinstance(x, Array) else x for x in given]
+    hosts = [_lying(x) if isinstance(x, Array) else x for x in given]
     each: Any = hosts if several else hosts[0]
     numpys: Any = np.nditer
-    return numpys(each, flags, op_flags, *args, **options)
+    try:
+        return numpys(each, flags, op_flags, *args, **options)
+    except ValueError as error:
+        if "is read-only" not in str(error) or all(not isinstance(x, Array) for x in given):
+            raise
+        do = "assign to slices, or use distnb.map"
+        raise TypeError(explain("op_flags", op_flags, "'readonly'", do)) from error
 
 
-def _in_memory(x: Array) -> np.ndarray:
-    """Return the elements, which lie as those of NumPy's view would: iterators go by that."""
+def _lying(x: Array) -> np.ndarray:
+    """Return the elements as those of NumPy's array would lie: iterators go by that.
+
+    Only if they are the array's own they can be written.
+    """
+    here = None if x.single else in_memory(x)
+    return sealed(x, _lying_copy(x)) if here is None else here
+
+
+def _lying_copy(x: Array) -> np.ndarray:
     found = np.asarray(x)
     if x.dview.is_whole(x.dbase.shape):
         return found

@@ -145,11 +145,12 @@ def fft(
     Notes
     -----
     An axis beside which no other can be split is transformed by several engines together, if it has
-    at least 4096 elements: by the largest number of engines whose square divides n, if these are a
-    quarter of all. Elements travel three times. Other lengths, such as primes, are transformed by
-    all as a convolution whose length suits them, if they are at least eight: there about nine times
-    as many elements travel. All other 1-D slices are brought to one engine. The result is split
-    along the axis, in blocks.
+    at least 2**20 elements, or 4096 where there are eight engines: by the largest number of engines
+    whose square divides n, if these are a quarter of all. Elements travel three times. Other
+    lengths, such as primes, are transformed by all as a convolution whose length suits them, if
+    they are at least eight: there about nine times as many elements travel. All other 1-D slices
+    are brought to one engine, or transformed in the notebook. The result is split along the axis,
+    in blocks.
 
     Examples
     --------

@@ -48,7 +48,9 @@ __all__ = ["Transform", "run", "together"]
 
 #: 1-D slices shorter than this are brought to one engine, not transformed by several together.
 TOGETHER = 4096
-#: From so many engines on, a convolution by all is faster than a single engine.
+#: Shorter than this, if engines are few: they take as long to exchange it three times.
+LONG = 1 << 20
+#: From so many engines on, all are faster than a single one, also where it takes a convolution.
 CONVOLVE = 8
 
 #: The transforms that give the first half of what others give for real elements.
@@ -269,7 +271,7 @@ def _along(x: Array, transform: Transform, layout: Layout) -> Array:
     shape, dtype = transform.of(x.shape, x.dtype)
     wanted = _in_blocks(layout, transform.axis)
     size = x.session.size
-    if transform.n < TOGETHER or (size < CONVOLVE and not _engines(transform.n, size)):
+    if _is_for_one(transform.n, size):
         found = _local(x, transform, _apart(x.shape, layout, transform.axis))
         near = found.near
         if near is not None:  # it is nobody else's, and may lie anywhere
@@ -281,6 +283,17 @@ def _along(x: Array, transform: Transform, layout: Layout) -> Array:
         line = tuple(slice(None) if d == transform.axis else i for d, i in enumerate(index))
         out[line] = together(x[line], transform)
     return out
+
+
+def _is_for_one(n: int, size: int) -> bool:
+    """Tell whether one engine is faster than all together.
+
+    >>> _is_for_one(1 << 19, 2), _is_for_one(1 << 20, 2), _is_for_one((1 << 20) + 1, 2)
+    (True, False, True)
+    >>> _is_for_one(1 << 19, 8), _is_for_one((1 << 19) + 1, 8)
+    (False, False)
+    """
+    return n < TOGETHER or (size < CONVOLVE and (n < LONG or not _engines(n, size)))
 
 
 def _in_blocks(layout: Layout, axis: int) -> Layout:
