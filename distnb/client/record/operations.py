@@ -449,7 +449,7 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if not target.writeable:
         raise read_only(target)
     session = target.session
-    value = _known(value, target.dtype) if mask is None else _listed(value, target.dtype)
+    value = _listed(value, target.dtype, mask is not None)
     if _near(target, value, mask):
         _assign_here(target, value, mask)
         return
@@ -480,19 +480,15 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     record_apply("copy", (target,), (source,), mask, ())
 
 
-def _known(value: Any, dtype: np.dtype) -> Any:
-    """Return what is assigned; a number of which NumPy may make no integer is read: NaN is none."""
-    if isinstance(value, Array):
-        if value.single and value.dtype.kind == "f" and dtype.kind in "iu":
-            return value.to_numpy()[()]
-        return value
-    return _listed(value, dtype)
+def _listed(value: Any, dtype: np.dtype, masked: bool) -> Any:
+    """Return what NumPy does not cast, but stores one by one, as an array: lists, text, objects.
 
-
-def _listed(value: Any, dtype: np.dtype) -> Any:
-    """Return what NumPy does not cast, but stores one by one, as an array: lists, text, objects."""
+    A number of which it makes no integer if it is NaN is read.
+    """
     if isinstance(value, list | tuple):
         return np.asarray(value, dtype)
+    if dtype.kind in "iu" and not masked and getattr(value, "single", False):
+        return value.to_numpy()[()] if value.dtype.kind == "f" else value
     if isinstance(value, Array | int | float | complex | np.number):
         return value
     known = getattr(getattr(value, "dtype", None), "kind", "")  # else it may be a file
