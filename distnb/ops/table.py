@@ -350,6 +350,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "told": lambda x, bad, what: x,
     "clip": np.clip,
 }
+#: Those whose results are always new arrays.
+NEW = frozenset(("where", "clip"))
 
 
 def elementwise_layout(operands: tuple[tuple[int, Placed], ...], shape: Ints, size: int) -> Layout:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -15,6 +15,7 @@ from distnb.client.handle.host_arrays import FLAGS, watched
 from distnb.client.handle.indexing import no_bool, one_axis, some_axes
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.engines_order import scanned_by_parts
 from distnb.client.reach.small_reductions import accumulated
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import asarray, full
@@ -91,14 +92,16 @@ def accumulate(
 def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
     """Record a scan of what lies as the result, or of a copy that does.
 
-    A small array in reach that no engines share along the axis is scanned as one of them would.
+    A small array in reach is scanned as they would.
     """
     layout, session = table.sorted_layout(x.placed, d, x.session.size), x.session
-    alone = layout.parts(d) == 1 and ufunc.__name__ in table.UFUNC_REDUCTIONS
-    if alone and x.nbytes <= QUICK and x.size and admitted(session, (x,), 2 * x.nbytes):
-        elements: Any = x.near
-        run = watched("accumulate", ufunc.accumulate, elements.astype(kind, copy=False), d, kind)
-        return made_of(session, np.ascontiguousarray(run), layout)
+    by_parts = ufunc.__name__ in table.UFUNC_REDUCTIONS
+    if by_parts and x.nbytes <= QUICK and x.size and admitted(session, (x,), 2 * x.nbytes):
+        elements, n, parts = cast(np.ndarray, x.near), x.shape[d], layout.parts(d)
+        ends = [layout.axes[d].bounds(n, parts, c)[1] for c in range(parts)] if parts > 1 else [n]
+        given = elements.astype(kind, copy=False), d, (0, *ends)
+        run = watched("accumulate", scanned_by_parts, ufunc, *given)
+        return made_of(session, run, layout)
     there = x.dview.is_whole(x.dbase.shape) and x.dbase.layout == layout and x.dtype == kind
     if there and ufunc.__name__ in table.UFUNC_REDUCTIONS:
         found = create(session, x.shape, kind, layout, ("empty",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -19,7 +20,15 @@ from distnb.geometry.views import Placed, View
 from distnb.ops import table
 from distnb.wire.protocol import Operand, Reduce
 
-__all__ = ["EnginesOrder", "NumberOrder", "PiecesOrder", "by_rows", "of_all", "of_view"]
+__all__ = [
+    "EnginesOrder",
+    "NumberOrder",
+    "PiecesOrder",
+    "by_rows",
+    "of_all",
+    "of_view",
+    "scanned_by_parts",
+]
 
 
 class EnginesOrder:
@@ -169,6 +178,34 @@ class PiecesOrder(_ByTrees):
 
     def _one(self, near: np.ndarray, rank: int) -> Any:
         return self._ufunc.reduce(near[self._pieces[rank]], axis=self._axes)
+
+
+def scanned_by_parts(ufunc: Any, x: np.ndarray, axis: int, bounds: Sequence[int]) -> np.ndarray:
+    """Return the running results along an axis, of which engines have intervals.
+
+    They combine totals by doubling (``engines.collectives.scans``), all at once: none sees what
+    another has found in the same round.
+    """
+    found = np.empty(x.shape, x.dtype)
+    source, slices = np.moveaxis(x, axis, 0), np.moveaxis(found, axis, 0)
+    parts = [slices[low:high] for low, high in pairwise(bounds) if high > low]
+    begin = 0
+    for part in parts:
+        ufunc.accumulate(source[begin : begin + len(part)], axis=0, dtype=x.dtype, out=part)
+        begin += len(part)
+    totals = [part[-1:].copy() for part in parts]
+    offsets: list[Any] = [None] * len(parts)
+    step = 1
+    while step < len(parts):
+        before = totals[:]
+        for i, near in enumerate(before[:-step], step):
+            offsets[i] = near if offsets[i] is None else ufunc(near, offsets[i])
+            totals[i] = ufunc(near, before[i])
+        step *= 2
+    for part, offset in zip(parts, offsets, strict=True):
+        if offset is not None:
+            ufunc(offset, part, out=part)
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -121,8 +121,8 @@ def elementwise(
     row = table.ELEMENTWISE[op]
     if where is True and dtype is None and casting is None and not others:
         found = None
-        if out is None and row.nout == 1 and isinstance(row.run, np.ufunc):
-            found = quick(row.run, inputs)
+        if out is None and row.nout == 1 and (isinstance(row.run, np.ufunc) or op in table.NEW):
+            found = quick(table.FUNCTIONS.get(op, row.run), inputs)
             if found is None and SCALARS.issuperset(map(type, inputs)):
                 found = quick_done(row.run, inputs)
         if found is None and (found := simple(op, inputs, out)) is None:

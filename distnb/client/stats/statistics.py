@@ -13,6 +13,7 @@ from distnb.client.handle.arguments import Axes, NoValue, kept
 from distnb.client.handle.array import Array
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import some_axes
+from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.products import matmul
 from distnb.client.math.reductions import mean
 from distnb.client.record.creation import asarray, empty, zeros_like
@@ -285,11 +286,7 @@ def corrcoef(
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c
-    row, column = (
-        asarray(np.arange(len(c)), session=c.session)[k] for k in ((slice(None), None), None)
-    )
-    on = elementwise("equal", row, column)
-    deviation = elementwise("sqrt", elementwise("where", on, c.real, 0).sum(axis=1))
+    deviation = elementwise("sqrt", diagonal(c.real))
     c = c / deviation[:, None] / deviation[None, :]
     if c.dtype.kind != "c":
         return elementwise("clip", c, -1, 1)
