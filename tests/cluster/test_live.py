@@ -64,10 +64,10 @@ def test_sessions_are_told_apart(engines):
         per = 1 << 18
         x = dnb.zeros(3 * per // 8, session=other)
         other.flush()
-        assert [e.sample.held for e in other.live().engines] == [per] * 3
-        assert all(e.sample.held < per for e in engines.live().engines)
+        assert [e.sample.held for e in other.live(60).engines] == [per] * 3
+        assert all(e.sample.held < per for e in engines.live(60).engines)
         del x
-    assert engines.live().engines[0].sample is not None
+    assert engines.live(60).engines[0].sample is not None
 
 
 def test_without_sockets_there_is_what_the_client_knows(engines):

@@ -535,6 +535,22 @@ def test_an_interrupt_leaves_no_warning_behind():
         same(a + a, np.full(3, 2.0))
 
 
+@pytest.mark.parametrize("dist", ["block", "cyclic"])
+@pytest.mark.parametrize("shape", [(50,), (2,), (7, 30), (3, 4, 5)])
+def test_running_results_have_the_bits_of_engines(shape, dist):
+    data = np.random.default_rng(0).standard_normal(shape).astype("f4")
+    for axis, n in enumerate(shape):
+        for ufunc, key in ((np.add, ...), (np.multiply, (slice(None, None, -1),)), (np.fmax, ...)):
+            both = []
+            for place in ("notebook", "engines"):
+                with setting(place=place):
+                    x = dnb.asarray(data, dist=dist)[key]
+                    running, some = ufunc.accumulate(x, axis), [0, n // 2, n - 1, 0]
+                    found = [running, ufunc.reduceat(x, some, axis), running.astype("f8")]
+                    both.append([(y.to_numpy().tobytes(), y.placed.layout) for y in found])
+            assert both[0] == both[1]
+
+
 TOGETHER = {
     "two looks": (lambda v, a, b: a * b),
     "an array and a look": (lambda v, a, b: v[:4] + a[1]),

@@ -132,7 +132,7 @@ def test_a_batch_is_seen_moving(session):
             live = session.live()
             seen.append(live)
             turns.release()
-            until(lambda live=live: session.live().engines[0] != live.engines[0])
+            until(lambda live=live: session.live(60).engines[0] != live.engines[0])
         flush.join()
     first = [live.engines[0] for live in seen]
     lefts = [engine.left for engine in first]
@@ -149,13 +149,13 @@ def test_a_batch_is_seen_moving(session):
 def test_what_an_engine_holds_is_counted(session):
     x = dnb.zeros(1 << 16)
     session.flush()
-    assert [e.sample.held for e in session.live().engines] == [1 << 18] * 2
+    assert [e.sample.held for e in session.live(60).engines] == [1 << 18] * 2
     del x
     dnb.zeros(1)
     session.flush()
-    assert all(e.sample.held < 100 for e in session.live().engines)
-    assert all(e.sample.pooled == 1 << 18 for e in session.live().engines)
-    assert all(e.sample.resident > 1 << 20 for e in session.live().engines)
+    assert all(e.sample.held < 100 for e in session.live(60).engines)
+    assert all(e.sample.pooled == 1 << 18 for e in session.live(60).engines)
+    assert all(e.sample.resident > 1 << 20 for e in session.live(60).engines)
 
 
 def test_a_closed_session_cannot_be_asked(session):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, SupportsIndex, cast
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -15,7 +15,7 @@ from distnb.client.handle.host_arrays import FLAGS, watched
 from distnb.client.handle.indexing import no_bool, one_axis, some_axes
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
-from distnb.client.reach.engines_order import scanned_by_parts
+from distnb.client.reach.engines_order import in_order
 from distnb.client.reach.small_reductions import accumulated
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import asarray, full
@@ -28,6 +28,7 @@ from distnb.client.shape.reshaping import ravel
 from distnb.common.ndarrays import QUICK
 from distnb.geometry.axes import cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.geometry.views import Placed
 from distnb.ops import table
 from distnb.wire.protocol import Collective
 
@@ -95,13 +96,10 @@ def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
     A small array in reach is scanned as they would.
     """
     layout, session = table.sorted_layout(x.placed, d, x.session.size), x.session
-    by_parts = ufunc.__name__ in table.UFUNC_REDUCTIONS
-    if by_parts and x.nbytes <= QUICK and x.size and admitted(session, (x,), 2 * x.nbytes):
-        elements, n, parts = cast(np.ndarray, x.near), x.shape[d], layout.parts(d)
-        ends = [layout.axes[d].bounds(n, parts, c)[1] for c in range(parts)] if parts > 1 else [n]
-        given = elements.astype(kind, copy=False), d, (0, *ends)
-        run = watched("accumulate", scanned_by_parts, ufunc, *given)
-        return made_of(session, run, layout)
+    args = (ufunc.__name__, d)
+    near = _done(x, kind, "scan", args, layout, Placed.whole(x.shape, layout))
+    if near is not None:
+        return near
     there = x.dview.is_whole(x.dbase.shape) and x.dbase.layout == layout and x.dtype == kind
     if there and ufunc.__name__ in table.UFUNC_REDUCTIONS:
         found = create(session, x.shape, kind, layout, ("empty",))
@@ -109,9 +107,26 @@ def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
     else:
         found = source = copied(x, kind, layout)
     if x.size:
-        args = (ufunc.__name__, d)
         outs, ins = (found.operand,), (source.operand,)
         session.record(Collective("scan", outs, ins, args, session.site()))
+    return found
+
+
+def _done(
+    x: Array, kind: np.dtype, op: str, args: tuple[Any, ...], layout: Layout, made: Placed
+) -> Array | None:
+    """Do in the notebook what engines would do with a small array; None if it is not in reach."""
+    if (
+        args[0] not in table.UFUNC_REDUCTIONS
+        or x.nbytes > QUICK
+        or not x.size
+        or not admitted(x.session, (x,), 2 * x.nbytes)
+    ):
+        return None
+    given = np.array(x.near, kind, order="C"), layout, made
+    found: Array = made_of(
+        x.session, watched("accumulate", in_order, op, args, *given), made.layout
+    )
     return found
 
 
@@ -560,7 +575,6 @@ def _segments(
     begins, end = run
     view = x[(slice(None),) * d + (slice(begins[0], end),)]
     layout = table.sorted_layout(view.placed, d, x.session.size)
-    source = copied(view, kind, layout)
     starts = [i - begins[0] for i in begins]
     where = layout
     if layout.parts(d) > 1:
@@ -570,8 +584,11 @@ def _segments(
         axes = (*layout.axes[:d], cut_at((*ended, len(starts))), *layout.axes[d + 1 :])
         where = Layout(layout.grid, axes, layout.dims)
     shape = (*x.shape[:d], len(starts), *x.shape[d + 1 :])
-    found = create(x.session, shape, kind, where, ("empty",))
     args = (ufunc.__name__, d, tuple(starts))
+    near = _done(view, kind, "segments", args, layout, Placed.whole(shape, where))
+    if near is not None:
+        return near
+    found, source = create(x.session, shape, kind, where, ("empty",)), copied(view, kind, layout)
     both = (found.operand, source.operand)
     x.session.record(Collective("segments", both, both[1:], args, x.session.site()))
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -15,7 +14,8 @@ from distnb.client.handle.arguments import Axes
 from distnb.client.handle.indexing import some_axes
 from distnb.client.reach.promised_layouts import Seen, view_seen
 from distnb.client.transport.contract import ENTRY
-from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.axes import Whole
+from distnb.geometry.layout import Grid, Ints, Layout, on_engine
 from distnb.geometry.views import Placed, View
 from distnb.ops import table
 from distnb.wire.protocol import Operand, Reduce
@@ -25,9 +25,9 @@ __all__ = [
     "NumberOrder",
     "PiecesOrder",
     "by_rows",
+    "in_order",
     "of_all",
     "of_view",
-    "scanned_by_parts",
 ]
 
 
@@ -180,32 +180,27 @@ class PiecesOrder(_ByTrees):
         return self._ufunc.reduce(near[self._pieces[rank]], axis=self._axes)
 
 
-def scanned_by_parts(ufunc: Any, x: np.ndarray, axis: int, bounds: Sequence[int]) -> np.ndarray:
-    """Return the running results along an axis, of which engines have intervals.
+def in_order(
+    op: str, args: tuple[Any, ...], x: np.ndarray, layout: Layout, made: Placed
+) -> np.ndarray:
+    """Return what a scan, or a reduction of segments, makes of elements that may be written.
 
-    They combine totals by doubling (``engines.collectives.scans``), all at once: none sees what
-    another has found in the same round.
+    The name of the ufunc and the axis are ``args``. Other axes may be split: each 1-D slice is as
+    if it were alone.
     """
-    found = np.empty(x.shape, x.dtype)
-    source, slices = np.moveaxis(x, axis, 0), np.moveaxis(found, axis, 0)
-    parts = [slices[low:high] for low, high in pairwise(bounds) if high > low]
-    begin = 0
-    for part in parts:
-        ufunc.accumulate(source[begin : begin + len(part)], axis=0, dtype=x.dtype, out=part)
-        begin += len(part)
-    totals = [part[-1:].copy() for part in parts]
-    offsets: list[Any] = [None] * len(parts)
-    step = 1
-    while step < len(parts):
-        before = totals[:]
-        for i, near in enumerate(before[:-step], step):
-            offsets[i] = near if offsets[i] is None else ufunc(near, offsets[i])
-            totals[i] = ufunc(near, before[i])
-        step *= 2
-    for part, offset in zip(parts, offsets, strict=True):
-        if offset is not None:
-            ufunc(offset, part, out=part)
+    found = x if op == "scan" else np.empty(made.shape, x.dtype)
+    do = importlib.import_module(ENTRY).one_after_the_other
+    do(op, args, (found, _along(args[1], made.layout)), (x, _along(args[1], layout)))
     return found
+
+
+def _along(axis: int, layout: Layout) -> Layout:
+    """Return the layout that splits one axis as another one does, and no other."""
+    parts, ndim = layout.parts(axis), len(layout.axes)
+    if parts == 1:
+        return on_engine(ndim, 0)
+    axes = tuple([layout.axes[axis] if d == axis else Whole() for d in range(ndim)])
+    return Layout(Grid.of((parts,)), axes, tuple([0 if d == axis else -1 for d in range(ndim)]))
 
 
 @lru_cache(maxsize=1024)

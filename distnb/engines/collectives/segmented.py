@@ -2,22 +2,27 @@
 
 Each engine reduces its part of each segment. A segment that began before gets what the engine
 before has of it, and one that ends later is handed on; it lies where it ends.
+
+So an engine sends to later ones alone, as for a scan: whoever has all elements can do what they do
+one after the other.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from distnb.engines.collectives.scans import line_of
+from distnb.engines.collectives.scans import Scan, line_of
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import BaseTable
+from distnb.engines.runtime.store import BaseTable, LocalBase
+from distnb.geometry.layout import Layout
+from distnb.geometry.views import View
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops import table
-from distnb.wire.protocol import Collective
+from distnb.wire.protocol import Collective, Operand
 
-__all__ = ["Segments"]
+__all__ = ["Segments", "one_after_the_other"]
 
 
 class Segments:
@@ -87,3 +92,57 @@ class Segments:
             carry = np.empty(slices[:1].shape, slices.dtype)
             exchange.receive(peer, tag, carry)
             slices[:1] = self.ufunc(carry, slices[:1])
+
+
+class _Rank(NamedTuple):
+    """What a rank has, in the process that has it all."""
+
+    rank: int
+    bases: dict[int, LocalBase]
+
+
+class _Letters:
+    """What ranks send to later ones."""
+
+    def __init__(self) -> None:
+        self.rank = 0
+        self._sent: dict[tuple[int, int, int], np.ndarray] = {}
+
+    def send(self, peer: int, tag: int, data: np.ndarray) -> None:
+        """Keep what the rank sends."""
+        self._sent[self.rank, peer, tag] = data
+
+    def receive(self, peer: int, tag: int, into: np.ndarray) -> None:
+        """Give the rank what it was sent."""
+        into[...] = self._sent.pop((peer, self.rank, tag))
+
+
+def one_after_the_other(
+    op: str,
+    args: tuple[Any, ...],
+    found: tuple[np.ndarray, Layout],
+    source: tuple[np.ndarray, Layout],
+) -> None:
+    """Do a scan, or reduce segments, as all ranks would, in the process that has all elements.
+
+    ``found`` and ``source`` are whole arrays and layouts of ranks from 0 on that split no other
+    axis than the one in ``args``; ``source`` may be written.
+    """
+    out, base = (Operand(k, View.whole(x.shape)) for k, (x, _) in enumerate((found, source)))
+    command = Collective(op, (out, base), (base,), args, 0)
+    letters, clock = _Letters(), Clock()
+    for rank in range(source[1].grid.size):
+        bases = {k: _part(*given, rank) for k, given in enumerate((found, source))}
+        known = cast(BaseTable, _Rank(rank, bases))
+        letters.rank = rank
+        work = Scan(command, known) if op == "scan" else Segments(command, known)
+        work.run(cast(Exchange, letters), clock)
+
+
+def _part(whole: np.ndarray, layout: Layout, rank: int) -> LocalBase:
+    """Return a rank's part of an array, as a view."""
+    key: Any = tuple(
+        slice(*axis.bounds(n, layout.grid.size, rank)) if d >= 0 else slice(None)
+        for axis, d, n in zip(layout.axes, layout.dims, whole.shape, strict=True)
+    )
+    return LocalBase(whole.shape, whole.dtype, layout, whole[key])

@@ -21,6 +21,7 @@ from distnb.common.interrupts import interruptible, listen, wake_main
 from distnb.common.machine import cores, node_memory
 from distnb.engines.collectives.fourier import transform_slices
 from distnb.engines.collectives.reductions import OneProcess
+from distnb.engines.collectives.segmented import one_after_the_other
 from distnb.engines.linalg import blacs
 from distnb.engines.runtime.comm import (
     Comm,
@@ -48,6 +49,7 @@ __all__ = [
     "define",
     "detach",
     "inprocess",
+    "one_after_the_other",
     "open_server",
     "run",
     "sample",
