@@ -664,8 +664,16 @@ def compress(
 ) -> DistArray:
     """Return the parts of an array along an axis for which a condition is true."""
 
-def concat(arrays: Sequence[ArrayLike] | DistArray, /, *, axis: int | None = 0) -> DistArray:
-    """Join arrays along an axis that exists, as the array API standard has it."""
+def concat(
+    arrays: Sequence[ArrayLike] | DistArray,
+    /,
+    axis: int | None = 0,
+    out: DistArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
+    """Join arrays along an axis that exists: :func:`distnb.concatenate` by its other name."""
 
 def concatenate(
     arrays: Sequence[ArrayLike] | DistArray,

@@ -104,6 +104,16 @@ def place():
 
 
 @pytest.mark.ways("openmpi")
+def test_engines_that_got_other_numbers_are_known_by_their_ranks(monkeypatch):
+    """Where one that is ending still has its number."""
+    dog = SimpleNamespace(check_ports=lambda: None, mpiexec="mpiexec")
+    monkeypatch.setattr(launch, "_places", lambda *_: [[1, 3], [2, 3], [0, 3]])
+    assert launch._by_ranks(dog, None, [1, 2, 3]) == [3, 1, 2]
+    monkeypatch.setattr(launch, "_places", lambda *_: [[0, 1], [0, 1]])
+    with pytest.raises(dnb.EngineError, match="different MPIs"):
+        launch._by_ranks(dog, None, [0, 1])
+
+
 def test_engine_ids_are_ranks_of_one_world(client):
     from distnb.common import errors
 

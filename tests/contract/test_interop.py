@@ -283,6 +283,19 @@ def test_what_others_wrote_is_seen_by_engines_and_views():
         assert outside.tolist() == [4] * 4
 
 
+@pytest.mark.parametrize("cutoff", [0, 1 << 20])
+@pytest.mark.parametrize("method", ["mean", "var", "std"])
+def test_means_of_numpys_arrays_are_not_put_into_ours(method, cutoff):
+    """NumPy would divide its own array, and leave the sum in ours."""
+    with setting(cutoff=cutoff):
+        out, data = dnb.zeros(3), np.arange(12.0).reshape(4, 3)
+        with pytest.raises(TypeError, match="one of NumPy's; use distnb.mean"):
+            getattr(data, method)(axis=0, out=out)
+        assert data.sum(axis=0, out=out).tolist() == [18, 22, 26]
+        getattr(dnb, method)(data, axis=0, out=out)
+        np.testing.assert_allclose(out.to_numpy(), getattr(data, method)(axis=0))
+
+
 def test_iterators_of_distnb_write_what_is_in_the_notebook():
     with setting(cutoff=1 << 20):
         x = dnb.arange(6).reshape(2, 3)

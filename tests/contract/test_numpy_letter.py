@@ -1151,3 +1151,31 @@ def test_a_number_of_which_there_is_no_integer(value, key):
         return target.tolist()
 
     assert outcome(dnb) == outcome(np)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda m, x: m.concat([x, x], dtype="f4"),
+        lambda m, x: m.concat([x, x], None, m.zeros(6)),
+        lambda m, x: m.put(x, [99], []),
+        lambda m, x: m.apply_over_axes(m.sum, m.array(3.0), 0),
+        lambda m, x: m.copyto(x, np.int64(2**40), casting="unsafe"),
+        lambda m, x: m.copyto(x, x.max() / 0, casting="unsafe"),
+        lambda m, x: m.mean(x[:0], out=m.zeros((), "i1")),
+        lambda m, x: m.full(3, x.max() / 0, "i4"),
+        lambda m, x: m.einsum("ab->ba", x, dtype="u1", casting="unsafe", out=m.zeros((3, 1))),
+    ],
+)
+def test_what_numpy_casts_and_what_it_takes(run):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, numpys = dnb.array(np.array([[-3, 0, 2]], "i2")), np.array([[-3, 0, 2]], "i2")
+        agree(lambda: run(np, numpys), lambda: run(dnb, ours))
+        same(ours, numpys)
+
+
+def test_nan_to_num_of_numpys_array_is_in_it():
+    x = np.array([1.0, np.nan])
+    assert dnb.nan_to_num(x, copy=False) is x
+    assert x.tolist() == [1, 0]

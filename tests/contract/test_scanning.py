@@ -1,5 +1,7 @@
 """Running results agree with NumPy: integers exactly, floats along whole axes bit for bit."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -214,3 +216,38 @@ def test_reduceat_errors(session):
     out = dnb.zeros((2, 3))
     assert np.add.reduceat(a, [0, 2], out=out) is out
     same(out, np.add.reduceat(x, [0, 2]))
+
+
+@pytest.mark.parametrize("kind", ["?", "i8", "u8", "f4", "c16"])
+@pytest.mark.parametrize("dtype", ["?", "i4", "f8"])
+def test_what_it_is_put_into_has_a_say_in_the_dtype(kind, dtype):
+    data = np.array([0.5, 1.5, 2.5, 1.0]).astype(dtype)
+    for run in (
+        lambda m, x, out: m.cumsum(x, out=out),
+        lambda m, x, out: m.cumprod(x, out=out),
+        lambda m, x, out: np.maximum.accumulate(x, out=out),
+        lambda m, x, out: np.logaddexp.accumulate(x, out=out),
+        lambda m, x, out: m.cumulative_sum(x, out=out),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            agree(
+                lambda run=run: run(np, data, np.zeros(4, kind)),
+                lambda run=run: run(dnb, dnb.array(data), dnb.zeros(4, kind)),
+            )
+
+
+def test_with_the_first_in_front_it_is_put_into_all():
+    x = np.arange(3.0) + 0.6
+    expected = np.cumulative_sum(x, include_initial=True, out=np.zeros(4, "i8"))
+    same(dnb.cumulative_sum(dnb.array(x), include_initial=True, out=dnb.zeros(4, "i8")), expected)
+
+
+def test_integers_summed_as_floats_are_summed_as_engines_do():
+    data = (np.random.default_rng(0).random(200_000) * 250).astype("u1")
+    found = []
+    for place in ("notebook", "engines"):
+        with setting(place=place):
+            x = dnb.asarray(data, dist="block")
+            found.append((dnb.cumsum(x, dtype="f4").to_numpy()[-1], x.sum(dtype="f4").item()))
+    assert found[0] == found[1]

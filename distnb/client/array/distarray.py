@@ -37,6 +37,8 @@ from distnb.client.array.reading import (
     is_own,
     laid_out,
     read,
+    refuse_mean,
+    storable_number,
     tell_of_gather,
 )
 from distnb.client.files.numpys import File, tofile
@@ -485,7 +487,7 @@ class DistArray(Array):
         view, is_element = index_view(self._view or self.dview, key)
         if is_element or view.shape or isinstance(value, list | tuple):
             check_levels(value, len(view.shape), self.dtype, is_element)
-        assign(self.alias(view), value)
+        assign(self.alias(view), storable_number(value, self.dtype))
 
     @property
     def T(self) -> DistArray:
@@ -734,6 +736,8 @@ class DistArray(Array):
         others = [x for x in inputs if not understood(x)] if method != "at" else []
         if any(map(decides, others)):
             return NotImplemented
+        if method == "reduce" and not any(isinstance(x, Array) for x in inputs):
+            refuse_mean(sys._getframe(1))
         if others and not kwargs.get("out"):
             return by_numpy(getattr(ufunc, method), *inputs, **kwargs)
         if others:

@@ -9,12 +9,14 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy._core import _methods
 
 from distnb.client.array.prefetch import Prefetch
 from distnb.client.handle.array import Array, as_result, host_view
 from distnb.client.reach import admission
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
+from distnb.common.errors import explain
 from distnb.geometry.views import View
 from distnb.measure.quantities import size_text
 from distnb.wire.protocol import Apply, Create, Operand
@@ -26,6 +28,8 @@ __all__ = [
     "is_own",
     "laid_out",
     "read",
+    "refuse_mean",
+    "storable_number",
     "tell_of_gather",
 ]
 
@@ -131,6 +135,8 @@ def _shown(known: np.ndarray, x: Array) -> np.ndarray:
     return np.array(np.broadcast_to(known, x.shape)) if x.shape else known.copy()
 
 
+#: NumPy's methods that sum into an output, and then divide it.
+_MEANS = [getattr(_methods, name).__code__ for name in ("_mean", "_var")]
 #: NumPy's function that takes strides as they are: it asks for an array, and has no protocol.
 _ASKS_FOR_STRIDES = np.lib.stride_tricks.as_strided.__code__
 
@@ -138,6 +144,24 @@ _ASKS_FOR_STRIDES = np.lib.stride_tricks.as_strided.__code__
 def is_own(caller: FrameType) -> bool:
     """Tell whether a function of distnb asks for an array; what it gets is its own."""
     return str(caller.f_globals.get("__name__")).startswith("distnb.")
+
+
+def storable_number(value: Any, dtype: np.dtype) -> Any:
+    """Return a value to store; a number of which NumPy may make no integer is read: NaN is none."""
+    asked = isinstance(value, Array) and value.single and value.dtype.kind == "f"
+    return value.to_numpy()[()] if asked and dtype.kind in "iu" else value
+
+
+def refuse_mean(caller: FrameType | None) -> None:
+    """Raise TypeError if NumPy's own mean or variance asks for a sum into an array of ours.
+
+    It divides what is NumPy's in place, and of all else it returns another number.
+    """
+    while caller is not None and is_own(caller):
+        caller = caller.f_back
+    if caller is not None and caller.f_code in _MEANS:
+        what, do = "out of a mean of NumPy's array", "use distnb.mean(x, out=...) and its like"
+        raise TypeError(explain(what, "a distributed array", "one of NumPy's", do))
 
 
 def is_for_strides(caller: FrameType) -> bool:

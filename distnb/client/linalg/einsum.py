@@ -94,7 +94,7 @@ def einsum(
     if all_here(arrays, arrays[0].session):
         values = [x.here for x in arrays]
         found = watched("einsum", np.einsum, text, *values, dtype=kind, casting=casting)
-        result = array_of(arrays[0].session, np.array(found, order="C"))
+        result = array_of(arrays[0].session, np.array(found, kind, order="C"))  # it may be a view
     else:
         result = _in_reach(text, arrays, kind, casting)
         if result is None:

@@ -233,6 +233,9 @@ def nan_to_num(
     ...     dnb.nan_to_num([1.0, dnb.nan, dnb.inf], posinf=9.0).to_numpy()
     array([1., 0., 9.])
     """
+    if not copy and isinstance(x, np.ndarray):
+        x[...] = nan_to_num(x, True, nan, posinf, neginf).to_numpy()
+        return cast(Array, x)
     a = array(x, copy=copy)
     if a.dtype.kind in "fc":
         limits = np.finfo(a.dtype)
@@ -682,10 +685,11 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> 
             [8.]]])
     """
     x = asarray(a)
-    for axis in np.ravel(axes):
-        found = func(x, int(axis) % x.ndim)
+    for axis in np.ravel(axes).tolist():
+        d = axis + x.ndim if axis < 0 else axis  # what there is not, the function refuses
+        found = func(x, d)
         if found.ndim != x.ndim:
-            found = expand_dims(found, int(axis) % x.ndim)
+            found = expand_dims(found, d)
             if found.ndim != x.ndim:
                 raise ValueError("function is not returning an array of the correct shape")
         x = found

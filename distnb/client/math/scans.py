@@ -138,7 +138,9 @@ def _result_dtype(
     if dtype is None and out is not None:
         if all(loop[-1] in "?O" for loop in ufunc.types):  # what finds truth is put as numbers
             return ufunc.accumulate(sample, axis).dtype
-        return ufunc.accumulate(sample, axis, out=np.ones(sample.shape, out.dtype)).dtype
+        ufunc.accumulate(sample, axis, out=np.ones(sample.shape, out.dtype))  # NumPy may refuse it
+        ops = (out.dtype, x.dtype, None)
+        return numeric(ufunc.resolve_dtypes(ops, casting="unsafe", reduction=True)[2])
     return numeric(ufunc.accumulate(sample, axis, dtype).dtype)
 
 
@@ -434,9 +436,14 @@ def _cumulative(
     if not initial:
         return accumulate(ufunc, x, axis, dtype, out)
     d = one_axis(axis, x.ndim)
+    if out is not None:
+        at = (slice(None),) * d
+        accumulate(ufunc, x, d, dtype, out[(*at, slice(1, None))])
+        out[(*at, slice(1))] = neutral
+        return out
     found = accumulate(ufunc, x, d, dtype)
     first = np.full((*x.shape[:d], 1, *x.shape[d + 1 :]), neutral, found.dtype)
-    return concatenate((first, found), d, out)
+    return concatenate((first, found), d)
 
 
 @in_reach(_by_numpy("outer"), "grows")

@@ -536,6 +536,8 @@ def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayL
         raise TypeError(
             f"Cannot cast from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
         )
+    if not src.ndim and not isinstance(src, Array):  # what is assigned would not be cast
+        src = src.astype(dst.dtype)
     mask = as_mask(where)
     if np.ndim(mask) > dst.ndim:
         raise ValueError(explain("where", f"shape {mask.shape}", f"{dst.shape}", "slice the mask"))

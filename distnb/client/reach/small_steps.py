@@ -497,7 +497,10 @@ def _given(x: Array, value: object) -> Any:
     if isinstance(value, Fields):
         other: Fields = value
         given = near_of(other) if other.session is x.session else None
-        return None if given is None or nd.nbytes(given) > nd.QUICK else given
+        if given is None or nd.nbytes(given) > nd.QUICK:
+            return None
+        # Of a number NumPy makes no integer if it is NaN
+        return given[()] if other.single and not given.ndim else given
     return value if type(value) in SCALARS else None
 
 

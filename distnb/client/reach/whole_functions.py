@@ -245,13 +245,24 @@ def _allowed(
     if kind in ("exact", "picks", "products"):
         return True
     if kind == "sums":
-        return home or not any(x.dtype.kind in "fc" for x in arrays)
+        floats = any(x.dtype.kind in "fc" for x in arrays)
+        return home or not (floats or any(map(_is_of_floats, (*args, *options.values()))))
     if kind == "grows":
         return 8 * _factor(args) <= nd.QUICK
     given = len(args) + len(options)
     if kind in ("wide", "factors") and 16 * _most(arrays) > nd.QUICK < 16 * _widest(arrays, given):
         return False
     return 16 * _asked((*args, *options.values()) if options else args) <= nd.QUICK
+
+
+def _is_of_floats(x: object) -> bool:
+    """Tell whether an argument is a dtype of floats."""
+    if not isinstance(x, type | str | np.dtype):
+        return False
+    try:
+        return np.dtype(x).kind in "fc"
+    except TypeError:  # another word
+        return False
 
 
 def _most(arrays: Sequence[Any]) -> int:

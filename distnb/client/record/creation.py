@@ -564,6 +564,8 @@ def full(
 
 
 def _filled_from(made: Array, value: ArrayLike) -> Array:
+    if isinstance(value, Array) and value.single:  # a number is cast here, as by NumPy
+        value = value.astype(made.dtype)
     made[...] = value
     return made
 

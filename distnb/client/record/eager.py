@@ -89,6 +89,8 @@ def delivered(found: Any, out: Out, casting: str = "unsafe", core: int | None = 
     into = check_out(found, out)
     if isinstance(found, Array):
         check_session(found, into.session)
+    elif isinstance(found, np.generic):  # a number that is assigned would not be cast
+        found = found.astype(into.dtype)
     assign(into, found)
     return into
 

@@ -449,7 +449,7 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if not target.writeable:
         raise read_only(target)
     session = target.session
-    value = _listed(value, target.dtype, mask is not None)
+    value = _listed(value, target.dtype)
     if _near(target, value, mask):
         _assign_here(target, value, mask)
         return
@@ -480,15 +480,10 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     record_apply("copy", (target,), (source,), mask, ())
 
 
-def _listed(value: Any, dtype: np.dtype, masked: bool) -> Any:
-    """Return what NumPy does not cast, but stores one by one, as an array: lists, text, objects.
-
-    A number of which it makes no integer if it is NaN is read.
-    """
+def _listed(value: Any, dtype: np.dtype) -> Any:
+    """Return what NumPy does not cast, but stores one by one, as an array: lists, text, objects."""
     if isinstance(value, list | tuple):
         return np.asarray(value, dtype)
-    if dtype.kind in "iu" and not masked and getattr(value, "single", False):
-        return value.to_numpy()[()] if value.dtype.kind == "f" else value
     if isinstance(value, Array | int | float | complex | np.number):
         return value
     known = getattr(getattr(value, "dtype", None), "kind", "")  # else it may be a file

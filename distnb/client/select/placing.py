@@ -82,6 +82,8 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     if written_plain(np.put, a, ind, v, mode=mode):
         return
     x = _target(a)
+    if not np.size(v):
+        return
     plain = written_here((x, ind, v))
     if plain is not None:
         x.dbase.about_to_be_written()
@@ -91,7 +93,7 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     if not x.size and np.size(at.index):
         raise IndexError("cannot replace elements of an empty array")
     flat = lazy_indices(x.session, [at], sure=True)
-    if np.size(v) and flat.index.size:
+    if flat.index.size:
         _place_flat(x, flat, _repeated(_typed(v, x.dtype), flat.index))
 
 

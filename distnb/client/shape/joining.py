@@ -95,11 +95,18 @@ def concatenate(
     return out
 
 
-def concat(arrays: Sequence[ArrayLike] | Array, /, *, axis: int | None = 0) -> Array:
-    """Join arrays along an axis that exists, as the array API standard has it.
+def concat(
+    arrays: Sequence[ArrayLike] | Array,
+    /,
+    axis: int | None = 0,
+    out: Array | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> Array:
+    """Join arrays along an axis that exists: :func:`distnb.concatenate` by its other name.
 
-    Layout and messages are those of :func:`distnb.concatenate`: the result follows the largest
-    operand.
+    Layout and messages are the same: the result follows the largest operand.
 
     Parameters
     ----------
@@ -107,6 +114,12 @@ def concat(arrays: Sequence[ArrayLike] | Array, /, *, axis: int | None = 0) -> A
         Of the same shape but for the axis.
     axis : int or None
         None joins all elements in C order.
+    out : DistArray, optional
+        Where the result is put.
+    dtype : dtype, optional
+        Of the result; by default what holds the elements of all.
+    casting : str
+        What may be cast, as in NumPy.
 
     Returns
     -------
@@ -120,7 +133,7 @@ def concat(arrays: Sequence[ArrayLike] | Array, /, *, axis: int | None = 0) -> A
     ...     dnb.concat([dnb.arange(3), [7, 8]]).to_numpy()
     array([0, 1, 2, 7, 8])
     """
-    return concatenate(arrays, axis)
+    return concatenate(arrays, axis, out, dtype=dtype, casting=casting)
 
 
 def _parts(arrays: Sequence[ArrayLike] | Array) -> list[Any]:

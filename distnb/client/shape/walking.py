@@ -86,7 +86,8 @@ def nditer(
     try:
         return numpys(each, flags, op_flags, *args, **options)
     except ValueError as error:
-        if "is read-only" not in str(error) or all(not isinstance(x, Array) for x in given):
+        away = [x for x in given if isinstance(x, Array) and not x.at_home]
+        if "is read-only" not in str(error) or not away:
             raise
         do = "assign to slices, or use distnb.map"
         raise TypeError(explain("op_flags", op_flags, "'readonly'", do)) from error

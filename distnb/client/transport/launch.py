@@ -351,7 +351,7 @@ def _connect_engines(watchdog: _Watchdog, n: int) -> ipyparallel.Client:
         client = _client(watchdog)
         try:
             if _all_registered(watchdog, client, n):
-                _check_world(watchdog, client, n)
+                _by_ranks(watchdog, client, list(range(n)))
                 return client
         except BaseException:
             client.close(linger=0)
@@ -409,11 +409,13 @@ def _all_registered(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> 
 def _newcomers(
     watchdog: _Watchdog, client: ipyparallel.Client, n: int, before: dict[int, str]
 ) -> list[int]:
-    """Return the ids of n engines that were not there before, once all are ready."""
+    """Return the ids of n engines that were not there before, by their ranks, once all are ready.
+
+    An engine whose number is still that of one that is ending gets another one.
+    """
     while len(found := [i for i, key in client._engines.items() if before.get(i) != key]) < n:
         watchdog.pause(f"{len(found)} of {n} engines")
-    _check_world(watchdog, client, n, sorted(found))
-    return sorted(found)
+    return _by_ranks(watchdog, client, found)
 
 
 def _places(watchdog: _Watchdog, client: ipyparallel.Client, ids: list[int]) -> list[list[int]]:
@@ -435,22 +437,22 @@ def _places(watchdog: _Watchdog, client: ipyparallel.Client, ids: list[int]) -> 
     return found
 
 
-def _check_world(
-    watchdog: _Watchdog, client: ipyparallel.Client, n: int, ids: list[int] | None = None
-) -> None:
-    """Refuse engines that are not ranks 0 to n - 1 of one world.
+def _by_ranks(watchdog: _Watchdog, client: ipyparallel.Client, ids: list[int]) -> list[int]:
+    """Return ids of engines by their ranks; refuse those that are not all of one world.
 
     This is also the first round trip: after it the engines have finished starting.
     """
-    places = [tuple(place) for place in _places(watchdog, client, ids or list(range(n)))]
+    n = len(ids)
+    places = [tuple(place) for place in _places(watchdog, client, ids)]
     watchdog.check_ports()
-    if places != [(rank, n) for rank in range(n)]:
+    if sorted(places) != [(rank, n) for rank in range(n)]:
         do = (
             f"{watchdog.mpiexec} and mpi4py seem to belong to different MPIs: "
             "pass mpiexec= of the MPI that mpi4py uses, or install distnb[mpich]"
         )
         expected = f"ranks 0 to {n - 1} of {n}"
         raise EngineError(explain("(rank, size) of the engines", places, expected, do))
+    return [k for _, k in sorted(zip(places, ids, strict=True))]
 
 
 def _connection_file(profile: Path, cluster_id: str | None) -> Path:
