@@ -513,12 +513,12 @@ def asarray_chkfinite(
 def ascontiguousarray(
     a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
 ) -> DistArray:
-    """Return an array that is all of its base, with an axis at least: itself, or a copy."""
+    """Return an array that is one piece of its base, with an axis at least: itself, or a copy."""
 
 def asfortranarray(
     a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
 ) -> DistArray:
-    """Return an array that is all of its base, as :func:`distnb.ascontiguousarray`."""
+    """Return an array of which NumPy's would be in Fortran's order: itself, or a copy."""
 
 asin: _Unary
 """Return the angle, from -pi/2 to pi/2, whose sine is given."""
@@ -1246,7 +1246,7 @@ isfinite: _Unary
 """Tell which elements are neither infinite nor NaN."""
 
 def isfortran(a: ArrayLike) -> builtins.bool:
-    """Tell whether an array of NumPy's lies in Fortran order; a distributed one never does."""
+    """Tell whether NumPy's array would lie in Fortran's order, and not in C order."""
 
 def isin(
     element: ArrayLike,

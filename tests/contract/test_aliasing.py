@@ -398,3 +398,45 @@ def test_a_diagonal_that_was_made_writable_on_engines_stays_so():
     data += 1
     data[0, 1], data[1, 2] = 80, 90
     same(x, data)
+
+
+#: What gives the array itself where its elements lie in an order, and a copy where they do not.
+ORDERED = {
+    "ascontiguousarray": lambda m, x: m.ascontiguousarray(x),
+    "asfortranarray": lambda m, x: m.asfortranarray(x),
+    "asfortranarray twice": lambda m, x: m.asfortranarray(m.asfortranarray(x)),
+    "require C": lambda m, x: m.require(x, None, "C"),
+    "require F": lambda m, x: m.require(x, None, "FW"),
+    "asarray C": lambda m, x: m.asarray(x, order="C"),
+    "asarray F": lambda m, x: m.asarray(x, order="F"),
+    "array F": lambda m, x: m.array(x, order="F", copy=None),
+    "array C, no copy": lambda m, x: m.array(x, order="C", copy=False),
+    "asanyarray A": lambda m, x: m.asanyarray(x, order="A"),
+}
+PARTS = "x, x[1:], x[:, 1:], x.T, x[0], x[:, 0], x[::2], x[None], x[:1].T, x.reshape(2, 6), x.ravel()[3:7]"
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_what_is_asked_for_in_an_order_is_the_array_where_numpys_is(name):
+    def changed(m, part):
+        x = m.array(np.arange(12.0).reshape(3, 4))
+        try:
+            found = ORDERED[name](m, eval(part, {"x": x}))
+        except ValueError:
+            return "refused"
+        found[...] = 9
+        again = ORDERED[name](m, found)
+        again[...] = 7
+        return x.tolist(), found.tolist(), found.flags.f_contiguous, found.flags.c_contiguous
+
+    for part in PARTS.split(", x"):
+        text = part if part.startswith("x") else f"x{part}"
+        assert (text, changed(dnb, text)) == (text, changed(np, text))
+
+
+def test_what_is_made_in_fortrans_order_lies_so():
+    for make in (dnb.zeros, dnb.ones, dnb.empty):
+        x = make((3, 4), order="F")
+        assert x.flags.fnc
+        dnb.asfortranarray(x)[0, 0] = 5
+        assert x[0, 0] == 5

@@ -435,3 +435,9 @@ def test_poisson_equation(session):
 
     rho = data((16, 12), dtype=float)
     close(solve(dnb, dnb.array(rho)), solve(np, rho))
+
+
+@pytest.mark.parametrize("norm", ["ortho", "forward", None])
+def test_half_precision_is_scaled_as_by_numpy(norm):
+    x = np.arange(24, dtype="f2").reshape(3, 8)
+    close(dnb.fft.fft(dnb.array(x), norm=norm), np.fft.fft(x, norm=norm))

@@ -180,3 +180,11 @@ def test_roll_errors_and_rollaxis(session):
                 lambda d=axis, s=start: np.rollaxis(x, d, s),
                 lambda d=axis, s=start: np.rollaxis(a, d, s),
             )
+
+
+def test_into_numpys_array():
+    into = np.zeros((2, 3))
+    assert dnb.stack([dnb.arange(3), np.arange(3) + 1], out=into) is into
+    assert into.tolist() == [[0, 1, 2], [1, 2, 3]]
+    with pytest.raises(TypeError, match="same_kind"):
+        dnb.concatenate([dnb.ones(3)], out=np.zeros(3, int))

@@ -191,9 +191,9 @@ def isrealobj(x: ArrayLike) -> bool:
 
 
 def isfortran(a: ArrayLike) -> bool:
-    """Tell whether an array of NumPy's lies in Fortran order; a distributed one never does.
+    """Tell whether NumPy's array would lie in Fortran's order, and not in C order.
 
-    How its elements lie is for the layout, which the notebook knows: nothing is sent.
+    So are transposed views. How elements lie on an engine is for the layout; nothing is sent.
 
     Parameters
     ----------
@@ -210,9 +210,11 @@ def isfortran(a: ArrayLike) -> bool:
     >>> import distnb as dnb
     >>> with dnb.inprocess(2):
     ...     dnb.isfortran(dnb.zeros((3, 4)).T)
-    False
+    True
     """
-    return isinstance(a, np.ndarray) and np.isfortran(a)
+    return (
+        bool(a.flags.fnc) if isinstance(a, Array) else isinstance(a, np.ndarray) and np.isfortran(a)
+    )
 
 
 @stands_for(np.common_type)

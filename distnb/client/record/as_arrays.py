@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Order
-from distnb.client.handle.array import Array, is_whole
+from distnb.client.handle.array import Array
 from distnb.client.reach.aliasing import outline
 from distnb.client.record.creation import array, asarray
 from distnb.client.record.namespace import check_device, stands_for
@@ -121,7 +121,7 @@ def asanyarray(
 def ascontiguousarray(
     a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
 ) -> Array:
-    """Return an array that is all of its base, with an axis at least: itself, or a copy.
+    """Return an array that is one piece of its base, with an axis at least: itself, or a copy.
 
     As ``numpy.ascontiguousarray``. A copy of a view stays where the view is, and nothing is sent;
     how elements lie on an engine is for the layout.
@@ -138,7 +138,7 @@ def ascontiguousarray(
     Returns
     -------
     DistArray
-        No view of a part.
+        ``a`` itself where NumPy's would be that.
 
     Examples
     --------
@@ -148,24 +148,15 @@ def ascontiguousarray(
     ...     dnb.ascontiguousarray(x).to_numpy()
     array([0, 2, 4])
     """
-    x = asarray(a, dtype, like=like)
-    return array(x if _is_plain(x) else x.copy(), copy=None, ndmin=1)
-
-
-def _is_plain(x: Array) -> bool:
-    """Tell whether an array is all of its base, in C order: of others NumPy makes a copy."""
-    base = x.dbase
-    if base.sharing is None and base.look is None:
-        return is_whole(x)
-    return is_whole(x) and outline(x).flags.c_contiguous
+    return array(asarray(a, dtype, "C", like=like), copy=None, ndmin=1)
 
 
 @stands_for(np.asfortranarray)
 def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None) -> Array:
-    """Return an array that is all of its base, as :func:`distnb.ascontiguousarray`.
+    """Return an array of which NumPy's would be in Fortran's order: itself, or a copy.
 
-    A copy of a view stays where the view is, and nothing is sent. How elements lie on an engine is
-    for the layout, so that there is no Fortran order.
+    A copy stays where the elements are, and nothing is sent; it is a transposed view of all of its
+    base. How elements lie on an engine is for the layout.
 
     Parameters
     ----------
@@ -179,7 +170,7 @@ def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object
     Returns
     -------
     DistArray
-        No view of a part.
+        ``a`` itself where NumPy's would be that.
 
     Examples
     --------
@@ -189,7 +180,7 @@ def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object
     ...     dnb.asfortranarray(x).to_numpy()
     array([0, 2, 4])
     """
-    return ascontiguousarray(a, dtype, like=like)
+    return array(asarray(a, dtype, "F", like=like), copy=None, ndmin=1)
 
 
 def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: Order = None) -> Array:
@@ -284,13 +275,18 @@ def require(
     ...     dnb.require(x, requirements="W").flags.writeable
     True
     """
-    asked = [requirements] if isinstance(requirements, str) else list(requirements or ())
+    word = isinstance(requirements, str) and requirements.upper() in _FLAGS
+    asked = [str(requirements)] if word else list(requirements or ())
     unknown = [word for word in asked if word.upper() not in _FLAGS]
     if unknown:
         raise KeyError(explain("requirement", unknown[0], f"one of {list(_FLAGS)}", "drop it"))
     flags = {_FLAGS[word.upper()] for word in asked}
     if {"C", "F"} <= flags:
         raise ValueError('Cannot specify both "C" and "F" order')
-    x = asarray(a, dtype, like=like)
-    good = (_is_plain(x) or not flags & set("CFO")) and (x.writeable or "W" not in flags)
-    return x if good else x.copy()
+    wanted: Order = "F" if "F" in flags else "C" if "C" in flags else None
+    x = asarray(a, dtype, wanted, like=like)
+    good = (x.owner is None or "O" not in flags) and (x.writeable or "W" not in flags)
+    if good:
+        return x
+    turned = outline(x).flags.fnc and "O" not in flags  # a copy lies as it
+    return x.transpose().copy().transpose() if turned else x.copy()

@@ -129,8 +129,8 @@ def array(
         numpys: Any = np.array
         data = numpys(data, dtype, copy=None, ndmax=ndmax)
     found = _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
-    if found is data and wanted in "CF":
-        _check_order(found, wanted, copy)
+    if found is data:
+        found = in_order(found, wanted, copy)
     return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
 
 
@@ -146,11 +146,17 @@ def copy_asked(copy: object) -> bool | None:
     return None if copy is None or copy is np._CopyMode.IF_NEEDED else bool(copy)
 
 
-def _check_order(x: Array, order: str, copy: object) -> None:
-    """Raise ValueError if elements would be copied into an order, and must not be."""
+def in_order(x: Array, order: str, copy: object = None) -> Array:
+    """Return an array whose elements lie in an order, as NumPy's would: itself, or a copy.
+
+    In Fortran's order lies what is a transposed view of all of its base.
+    """
     near = outline(x).flags
-    if copy_asked(copy) is False and not (near.f_contiguous if order == "F" else near.c_contiguous):
+    if order not in "CF" or (near.f_contiguous if order == "F" else near.c_contiguous):
+        return x
+    if copy_asked(copy) is False:
         raise _no_copy()
+    return x.transpose().copy().transpose() if order == "F" else x.copy()
 
 
 def _from_data(
@@ -303,10 +309,10 @@ def asarray(
         if found is not None:
             return found
     check_device(device)
-    if order is not None:
-        order_of(order)
+    wanted = "K" if order is None else order_of(order)
     at = session if like is None else session_asked(session, like)
-    return _from_data(data, dtype, dist, grid, copy, at)
+    found = _from_data(data, dtype, dist, grid, copy, at)
+    return in_order(found, wanted, copy) if isinstance(data, Array) and found is data else found
 
 
 def made(
@@ -320,9 +326,11 @@ def made(
     like: object = None,
 ) -> Array:
     """Make an array as engines fill it: ``how`` is as in :class:`distnb.wire.protocol.Create`."""
-    order_of(order, among="CF")
     at, extents = need(session_asked(session, like)), lengths(shape)
     kind = numeric(float if dtype is None else dtype)
+    if order_of(order, among="CF") == "F" and len(extents) > 1 and dist is None and grid is None:
+        turned: Array = made(extents[::-1], kind, None, None, at, how).transpose()
+        return turned
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how, stays=True)
 
 
@@ -357,7 +365,7 @@ def empty(
     dtype : dtype, optional
         Of the result; by default as in NumPy.
     order : {'C', 'F'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy; ``'F'``: a transposed view, whose columns are in blocks without ``dist``.
     dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
@@ -410,7 +418,7 @@ def zeros(
     dtype : dtype, optional
         Of the result; by default as in NumPy.
     order : {'C', 'F'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy; ``'F'``: a transposed view, whose columns are in blocks without ``dist``.
     dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
@@ -465,7 +473,7 @@ def ones(
     dtype : dtype, optional
         Of the result; by default as in NumPy.
     order : {'C', 'F'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy; ``'F'``: a transposed view, whose columns are in blocks without ``dist``.
     dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
@@ -523,7 +531,7 @@ def full(
     dtype : dtype, optional
         Of the result; by default that of the value.
     order : {'C', 'F'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy; ``'F'``: a transposed view, whose columns are in blocks without ``dist``.
     dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.

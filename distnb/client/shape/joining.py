@@ -50,7 +50,7 @@ def concatenate(
         Of the same shape but for the axis.
     axis : int or None
         None joins all elements in C order.
-    out : DistArray, optional
+    out : DistArray or ndarray, optional
         Where the result is put.
     dtype : dtype, optional
         Of the result; by default as in NumPy.
@@ -90,7 +90,10 @@ def concatenate(
     start = 0
     for p in parts:
         here = (slice(None),) * d + (slice(start, start + p.shape[d]),)
-        assign(out[here], p)
+        if isinstance(out, np.ndarray):
+            out[here] = np.asarray(p)
+        else:
+            assign(out[here], p)
         start += p.shape[d]
     return out
 
@@ -183,13 +186,13 @@ def _joined_shape(parts: list[Any], axis: Any) -> tuple[Ints, int]:
 
 
 def _joined_dtype(
-    parts: list[Any], out: Array | None, dtype: DTypeLike | None, casting: Any
+    parts: list[Any], out: Elements | None, dtype: DTypeLike | None, casting: Any
 ) -> np.dtype:
     """Ask NumPy for the dtype of joined arrays."""
     samples = [np.empty(0, p.dtype) for p in parts]
     if out is None:
         return np.concatenate(samples, dtype=dtype, casting=casting).dtype
-    (into,) = outputs(out, 1)
+    into = out if isinstance(out, np.ndarray) else outputs(out, 1)[0]
     found = np.empty(0, into.dtype)
     return np.concatenate(samples, out=found, dtype=dtype, casting=casting).dtype
 

@@ -85,7 +85,7 @@ def transform(
     x: np.ndarray, name: str, axis: int, n: int, norm: str | None, spare: bool = False
 ) -> np.ndarray:
     """Return the transforms of 1-D slices; in the same memory if that can be spared."""
-    library = _library()
+    library = np.fft if x.dtype.char == "e" else _library()  # NumPy scales these by float16
     options = {"overwrite_x": spare} if library is not np.fft else {}
     found: np.ndarray = getattr(library, name)(x, n, axis, norm, **options)
     if library is not np.fft and x.dtype.kind != "c" and name in ("fft", "ifft"):
