@@ -948,7 +948,7 @@ def test_einsum_of_operands_in_reach_takes_no_batch(session, text):
 FACTORED = {
     "solve": lambda a, b: np.linalg.solve(a, b),
     "solve one": lambda a, b: np.linalg.solve(a, b[:, 0]),
-    "solve stack": lambda a, b: np.linalg.solve(a[None] * [[[1.0]], [[2.0]]], b),
+    "solve stack": lambda a, b: np.linalg.solve(a[None] * np.array([[[1.0]], [[2.0]]]), b),
     "inv": lambda a, b: np.linalg.inv(a),
     "det": lambda a, b: np.linalg.det(a / 9),
     "slogdet": lambda a, b: np.linalg.slogdet(a)[1],
