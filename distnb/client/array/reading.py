@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy._core import _methods
 
 from distnb.client.array.prefetch import Prefetch
 from distnb.client.handle.array import Array, as_result, host_view
@@ -136,7 +135,7 @@ def _shown(known: np.ndarray, x: Array) -> np.ndarray:
 
 
 #: NumPy's methods that sum into an output, and then divide it.
-_MEANS = [getattr(_methods, name).__code__ for name in ("_mean", "_var")]
+_MEANS = [("numpy._core._methods", name) for name in ("_mean", "_var")]
 #: NumPy's function that takes strides as they are: it asks for an array, and has no protocol.
 _ASKS_FOR_STRIDES = np.lib.stride_tricks.as_strided.__code__
 
@@ -159,7 +158,8 @@ def refuse_mean(caller: FrameType | None) -> None:
     """
     while caller is not None and is_own(caller):
         caller = caller.f_back
-    if caller is not None and caller.f_code in _MEANS:
+    name = caller and (caller.f_globals.get("__name__"), caller.f_code.co_name)
+    if name in _MEANS:
         what, do = "out of a mean of NumPy's array", "use distnb.mean(x, out=...) and its like"
         raise TypeError(explain(what, "a distributed array", "one of NumPy's", do))
 

@@ -116,17 +116,12 @@ def _done(
     x: Array, kind: np.dtype, op: str, args: tuple[Any, ...], layout: Layout, made: Placed
 ) -> Array | None:
     """Do in the notebook what engines would do with a small array; None if it is not in reach."""
-    if (
-        args[0] not in table.UFUNC_REDUCTIONS
-        or x.nbytes > QUICK
-        or not x.size
-        or not admitted(x.session, (x,), 2 * x.nbytes)
-    ):
+    small = args[0] in table.UFUNC_REDUCTIONS and 0 < x.nbytes <= QUICK
+    near = x.near if small and admitted(x.session, (x,), 2 * x.nbytes) else None
+    if near is None:  # another thread may have given it to the engines
         return None
-    given = np.array(x.near, kind, order="C"), layout, made
-    found: Array = made_of(
-        x.session, watched("accumulate", in_order, op, args, *given), made.layout
-    )
+    run = watched("accumulate", in_order, op, args, np.array(near, kind, order="C"), layout, made)
+    found: Array = made_of(x.session, run, made.layout)
     return found
 
 
