@@ -41,8 +41,13 @@ def works(session):
 
 def on_engines(client, code):
     """Run code on all engines; return what each found."""
-    client[:].execute(code, block=True)
+    execute(client, code)
     return client[:].pull("found", block=True)
+
+
+def execute(client, code):
+    """Run code on all engines; do not wait for its output, of which a new client may miss the end."""
+    client[:].execute(code, block=False).get(60)
 
 
 # Which transport
@@ -174,7 +179,7 @@ found = e.open_server({mine[0].decode()!r}, {host!r})
         yield context, mine, on_engines(client, code)[0]
     finally:
         context.destroy(linger=0)
-        client[:].execute(f"e.close_server({mine[0].decode()!r})", block=True)
+        execute(client, f"e.close_server({mine[0].decode()!r})")
 
 
 def test_only_the_client_with_the_key_gets_in_from_elsewhere(engines, client):
@@ -227,7 +232,7 @@ def test_engines_outlive_a_client_that_is_gone(engines, client):
     with opened(client, "") as (_, _, (place, _, token, _)):
         assert knock(place, token.encode(), b"1 \nhello") == (b"1 ok\nhello", [])
         code = "import time; t = time.process_time()"
-        client[:].execute(code, block=True)
+        execute(client, code)
         time.sleep(0.5)
         spent = on_engines(client, "found = time.process_time() - t")
         assert max(spent) < 0.3
