@@ -15,7 +15,7 @@ from distnb.client.handle.host_arrays import FLAGS, watched
 from distnb.client.handle.indexing import no_bool, one_axis, some_axes
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
-from distnb.client.reach.engines_order import in_order
+from distnb.client.reach.engines_order import by_all_ranks
 from distnb.client.reach.small_reductions import accumulated
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import asarray, full
@@ -120,7 +120,8 @@ def _done(
     near = x.near if small and admitted(x.session, (x,), 2 * x.nbytes) else None
     if near is None:  # another thread may have given it to the engines
         return None
-    run = watched("accumulate", in_order, op, args, np.array(near, kind, order="C"), layout, made)
+    given = np.array(near, kind, order="C"), layout, made
+    run = watched("accumulate", by_all_ranks, op, args, *given)
     found: Array = made_of(x.session, run, made.layout)
     return found
 

@@ -24,8 +24,8 @@ __all__ = [
     "EnginesOrder",
     "NumberOrder",
     "PiecesOrder",
+    "by_all_ranks",
     "by_rows",
-    "in_order",
     "of_all",
     "of_view",
 ]
@@ -180,7 +180,7 @@ class PiecesOrder(_ByTrees):
         return self._ufunc.reduce(near[self._pieces[rank]], axis=self._axes)
 
 
-def in_order(
+def by_all_ranks(
     op: str, args: tuple[Any, ...], x: np.ndarray, layout: Layout, made: Placed
 ) -> np.ndarray:
     """Return what a scan, or a reduction of segments, makes of elements that may be written.
