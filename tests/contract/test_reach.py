@@ -512,9 +512,9 @@ def test_small_steps_do_not_wait_for_large_ones(session):
     with setting(place="engines"):
         for _ in range(3):
             a = a * 1.5
-    batches, done = session.batches, session.settled
+    batches, done = session.batches, session.connection.settled
     a[0] = 1.0
-    assert (session.batches, session.settled) == (batches, done) or session.quiet()
+    assert (session.batches, session.connection.settled) == (batches, done) or session.quiet()
     for _ in range(admission._PATIENCE):
         a[1] = 2.0
     assert a.dbase.near is not None
@@ -602,7 +602,7 @@ def test_what_is_just_leaving_is_not_done(session, monkeypatch):
         timer = threading.Thread(target=session.send)
         timer.start()
         assert leaving.wait(60)
-        assert session.settled < session.batches
+        assert session.connection.settled < session.batches
         found = []
         asks = threading.Thread(target=lambda: found.append((session.quiet(), released.is_set())))
         asks.start()

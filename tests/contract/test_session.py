@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.batching import connection
 from distnb.client.handle import conversion
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Grid, Layout
@@ -247,6 +248,25 @@ def test_absurd_sizes(session):
         refused(lambda: dnb.ones(10), MemoryError, match="raise dnb.config.memory_share")
         refused(lambda: a + 1, MemoryError)
     same(a, np.arange(5))
+
+
+def test_what_could_not_be_sent_for_want_of_memory_is_sent_later(session, monkeypatch):
+    def full(message):
+        raise MemoryError
+
+    with setting(place="engines", cutoff=0):
+        a, x = dnb.zeros(7), np.zeros(7)
+        session.flush()
+        for n in range(3):
+            for each in (a, x):
+                each[n:] += np.arange(7.0)[n:]
+            with monkeypatch.context() as patch:
+                patch.setattr(connection, "encode", full)
+                for _ in range(2):
+                    with pytest.raises(MemoryError):
+                        session.flush()
+            x[n] = a[n] = 0.5
+        same(a, x)
 
 
 # -- layouts -----------------------------------------------------------------------------------

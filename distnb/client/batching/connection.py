@@ -156,7 +156,7 @@ class Connection:
         again = Again(placed or commands, buffers)
         # What fails here, as where memory is full, fails before the batch counts.
         message = encode(Batch(self.batches + 1, self.epoch, again.commands, bool(config.fuse)))
-        self.leaving = (self.batches + 1, numbered)  # before it counts: see Session.settled
+        self.leaving = (self.batches + 1, numbered)  # before it counts: see settled
         self.batches += 1
         at = perf_counter_ns()
         sent = Sent(at, self.batches, self.epoch, None, numbered, freed, errors, again)
@@ -272,6 +272,15 @@ class Connection:
     def unsettled(self) -> bool:
         """Whether engines may still be at a batch of an epoch before."""
         return self._begun < self.epoch and not self.dead
+
+    @property
+    def settled(self) -> int:
+        """The last batch whose replies have come, and with it those before."""
+        batches, leaving = self.batches, self.leaving  # in this order
+        try:
+            return self.sent[0].number - 1
+        except IndexError:
+            return batches if leaving is None else leaving[0] - 1
 
     # -- failing -------------------------------------------------------------------------------
 

@@ -120,6 +120,11 @@ class Recorder:
         self._commands, self._buffers = [], []
         return commands, buffers
 
+    def give_back(self, commands: tuple[Command, ...], buffers: list[list[np.ndarray]]) -> None:
+        """Let what was taken, and could not be sent, be pending again; it is sent the next time."""
+        self._commands, self._buffers = [*commands, *self._commands], buffers or self._buffers
+        self._taken -= len(commands)
+
     def count(self) -> None:
         """Count a command that engines were sent past the recorder."""
         with self.lock:

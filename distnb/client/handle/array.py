@@ -494,7 +494,7 @@ def room_for(
     room = session.room()
     if room is not None and need(shape, dtype, layout) > room:  # the budget says so
         return None
-    return session.memory.take(shape, dtype, session.settled, mine)
+    return session.memory.take(shape, dtype, session.connection.settled, mine)
 
 
 def record_creation(base: Base, how: tuple[Any, ...]) -> None:

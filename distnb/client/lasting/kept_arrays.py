@@ -146,7 +146,7 @@ class _List:
             what = "it lay in the notebook" if x.at_home else "it showed another array"
             self.told["lost"][name] = f"{what}, and is too large for a copy"
             return
-        memory = self.session.memory.keep(max(1, near.nbytes), self.session.settled)
+        memory = self.session.memory.keep(max(1, near.nbytes), self.session.connection.settled)
         if memory is None:
             self.told["lost"][name] = "there was no room for a copy"
             return

@@ -173,7 +173,7 @@ def _laid(base: Base, pace: Pace) -> bool:
     session = base.session
     if not session.memory.fits(base.shape, base.layout):
         return False
-    memory = session.memory.take(base.shape, base.dtype, session.settled)
+    memory = session.memory.take(base.shape, base.dtype, session.connection.settled)
     if memory is None:
         return False
     place, site = session.memory.place(memory), session.site()

@@ -61,7 +61,7 @@ class Asked:
         session = self._session
         if session.recorder.waiting and session.connection.ready:
             session.send(idle=True)  # so it never waits
-        return session.quiet() or session.settled >= self._batch
+        return session.quiet() or session.connection.settled >= self._batch
 
     def values(self) -> list[list[Any]] | str:
         """Return each rank's value of each command; why there are none, if engines have none."""

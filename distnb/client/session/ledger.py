@@ -71,10 +71,9 @@ class Ledger:
         return self._leaving > self._memory.most_kept
 
     def enter(self, commands: tuple[Command, ...], settled: int) -> tuple[Command, ...]:
-        """Return the commands of a batch, with places for what they make and leave."""
-        freed = [h for c in commands if type(c) is Free for h in c.bases]
-        self._leaving += sum([self._nbytes(h) for h in freed])
-        gone, found = set(freed), list[Command]()
+        """Return the commands of a batch, with places for what they make; may be told of it twice."""
+        gone = {h for c in commands if type(c) is Free for h in c.bases}
+        found = list[Command]()
         for command in commands:
             if type(command) is Create and command.base not in gone:
                 found.append(self._made(command, settled))
@@ -83,6 +82,11 @@ class Ledger:
                 self._change(command.outs[0].base, all=False)
             found.append(command)
         return tuple(found)
+
+    def leave(self, sent: Sent) -> None:
+        """Note that a batch is on its way, and what it drops."""
+        for handle in sent.freed:
+            self._leaving += self._nbytes(handle)
 
     def _made(self, command: Create, settled: int) -> Create:
         """Note a base that is made, and give it a place."""

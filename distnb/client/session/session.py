@@ -335,12 +335,20 @@ class Session(Closable):
         if not commands or self.closed or self.connection.dead:
             self.connection.rest()
             return
-        if self.keeping is not None:
-            self.keeping.sends(commands)
-        if self.watch is not None:
-            self.watch(commands)
-        placed = self.ledger.enter(commands, self.settled) if self.connection.keeps else ()
-        self.connection.submit(commands, buffers, self.recorder.errors, placed)
+        connection, placed, before = self.connection, (), self.batches
+        try:
+            if self.keeping is not None:
+                self.keeping.sends(commands)
+            if self.watch is not None:
+                self.watch(commands)
+            if connection.keeps:
+                placed = self.ledger.enter(commands, connection.settled)
+            if connection.submit(commands, buffers, self.recorder.errors, placed):
+                self.ledger.leave(connection.sent[-1])
+        except MemoryError:
+            if self.batches == before:
+                self.recorder.give_back(commands, buffers)
+            raise
 
     def flush(self) -> None:
         """Send what is pending and wait until the engines have done it.
@@ -384,15 +392,6 @@ class Session(Closable):
                     return False
                 self._collect_oldest()
         return True
-
-    @property
-    def settled(self) -> int:
-        """The last batch whose replies have come, and with it those before."""
-        batches, leaving = self.connection.batches, self.connection.leaving  # in this order
-        try:
-            return self.connection.sent[0].number - 1
-        except IndexError:
-            return batches if leaving is None else leaving[0] - 1
 
     def _collect_oldest(self) -> None:
         """Wait for the oldest batch, if there is one."""
@@ -484,7 +483,7 @@ class Session(Closable):
         site, shape = self.site(), placed.view.shape
         out, place = None, 0
         if prod(shape) * dtype.itemsize >= _IN_PLACE and self.memory.available():
-            out, place = self.memory.read_into(shape, dtype, self.settled)
+            out, place = self.memory.read_into(shape, dtype, self.connection.settled)
         if out is None:
             out = np.empty(shape, dtype)
         try:
