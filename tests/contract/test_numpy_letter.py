@@ -1165,6 +1165,12 @@ def test_a_number_of_which_there_is_no_integer(value, key):
         lambda m, x: m.mean(x[:0], out=m.zeros((), "i1")),
         lambda m, x: m.full(3, x.max() / 0, "i4"),
         lambda m, x: m.einsum("ab->ba", x, dtype="u1", casting="unsafe", out=m.zeros((3, 1))),
+        lambda m, x: m.add.at(x, (0, m.array([1, 2])), m.ones((1, 2), "i2")),
+        lambda m, x: m.add.at(x, (0, m.array([1, 2])), m.ones((1,), "i2")),
+        lambda m, x: m.nanargmax(x / 2, axis=1, out=m.zeros(1)),
+        lambda m, x: m.nanargmax(x / 2, axis=1, out=m.zeros(1, "i8")),
+        lambda m, x: m.quantile(x, 0.3, axis=1, out=m.zeros(1, "i8")),
+        lambda m, x: m.array(type(m.linalg.matrix_rank(x[0])) is int),
     ],
 )
 def test_what_numpy_casts_and_what_it_takes(run):

@@ -306,6 +306,9 @@ def _at_positions(ufunc: np.ufunc, x: Array, key: Subscript, more: Any) -> None:
     if more:
         kind = more[0].dtype if isinstance(more[0], Array) else np.asarray(more[0]).dtype
         shape = index.shape(flat)
+        if np.ndim(more[0]) > len(shape):  # even of length 1, unlike where they are assigned
+            what = f"values of {np.ndim(more[0])} axes", f"at most {len(shape)}, as the index has"
+            raise ValueError(explain("ufunc.at", *what, "reshape them"))
         values = values_for(x, more[0], shape, flat.index.ndim, index.before, kind)
     scatter(index.view_of(x), index.k, flat, values, ufunc.__name__)
 

@@ -261,6 +261,8 @@ def _position(
 ) -> Array:
     """Return positions of extremes, with a number in place of NaN that is none."""
     x = asarray(a)
+    if isinstance(out, Array | np.ndarray):  # NumPy may refuse its dtype
+        numpys(np.ones(1), out=np.empty((), out.dtype))
     found = at_once(numpys, x, axis, keepdims=truly(keepdims))
     if found is None:
         if x.dtype.kind in "fc" and bool(elementwise("isnan", x).all(axis).any()):

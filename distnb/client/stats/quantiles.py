@@ -191,7 +191,7 @@ def _quantile(
         options["weights"] = None if weights is None else plain(weights)
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, function, known, q, method=method, **options)
-        return delivered(array_of(x.session, np.asarray(found)), out)
+        return delivered(array_of(x.session, np.asarray(found)), out, _cast(method, weights))
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     one = None if weights is None else np.ones(sample.shape)
     dtype = np.asarray(function(sample, q, method=method, weights=one, **options)).dtype
@@ -207,8 +207,13 @@ def _quantile(
         found = told(found, elementwise("isnan", found), 0)
     if isinstance(out, Array) and out.shape != found.shape:
         return elementwise("positive", found, out=out)  # NumPy stretches it
+    return delivered(found, out, _cast(method, weights))
+
+
+def _cast(method: str, weights: ArrayLike | None) -> str:
+    """Return by what rule results are put into an output: sums are cast by one, elements by none."""
     between = weights is None and _METHODS[method](1, np.zeros(1)).dtype.kind == "f"
-    return delivered(found, out, "same_kind" if between else "unsafe")  # sums are cast by a rule
+    return "same_kind" if between else "unsafe"
 
 
 def _left(x: Array, axes: Ints) -> Any:
