@@ -207,8 +207,9 @@ def test_a_gather_that_nobody_asked_for_is_said_once_a_cell(capsys):
     a, small = dnb.ones(200_000), dnb.ones(1000)
     for _ in range(3):
         np.asarray(a)
+        np.array(a)
     said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    assert said.count("\n") == 2
     assert "1.6 MB gathered to the notebook by test_showing.py line" in said
     assert "np.asarray(a); .to_numpy() does so without this line" in said
     np.asarray(small), a.to_numpy(), repr(a)

@@ -178,24 +178,23 @@ def laid_out(x: Array) -> np.ndarray:
     return host_view(whole.__array__(), x.dview, x.writeable)
 
 
-class _Told:
-    """The cell, or the line of a script, of which it was last said that it gathers."""
-
-    last: tuple[str, int] | None = None
+#: The cells, and the lines of scripts, of which it was said that they gather.
+_TOLD: set[int | str] = set()
 
 
 def tell_of_gather(x: Array) -> None:
-    """Say, once a cell, that a line gathers an array without saying so."""
+    """Say, once a cell or a line of a script, that an array is gathered without saying so."""
     if x.nbytes < _WORTH_TELLING or x.dbase.host is not None or x.session.closed:
         return
     session, ipython = x.session, sys.modules.get("IPython")
-    site, shell = session.site(), ipython.get_ipython() if ipython is not None else None
-    cell = ("cell", shell.execution_count) if shell is not None else ("line", site)
-    if cell != _Told.last:
-        _Told.last = cell
+    line = session.line(session.site())
+    shell = ipython.get_ipython() if ipython is not None else None
+    cell = line if shell is None else shell.execution_count
+    if cell not in _TOLD:
+        _TOLD.add(cell)
         size = size_text(x.nbytes)
         print(
-            f"distnb: {size} gathered to the notebook by {session.line(site)}; "
+            f"distnb: {size} gathered to the notebook by {line}; "
             ".to_numpy() does so without this line",
             file=sys.stderr,
         )
