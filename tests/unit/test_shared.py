@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+from distnb.client.session.shared_memory import SharedMemory
 from distnb.common import shared_segments
 from distnb.common.memory_pool import Pool, size_class
 from distnb.common.shared_segments import Card, SharedSegment
@@ -292,6 +293,24 @@ def test_memory_comes_back_when_the_last_view_of_it_is_gone():
     thread.join()
     pool.collect()
     assert pool.held == 800 + 999
+
+
+def test_what_engines_were_at_is_had_again_at_once():
+    """A loop takes turns in the memory of two arrays, and not of three."""
+    memory = SharedMemory(lambda make: [True], threading.Lock(), True)
+    assert memory.available()
+    try:
+        places, before = [], None
+        for batch in range(1, 7):
+            now = memory.keep(GRAIN, settled=batch - 1)
+            places.append(memory.place(now))
+            if before is not None:
+                memory.hold(before, batch)
+            before = now
+            del now
+        assert len(set(places)) == 2
+    finally:
+        memory.close()
 
 
 # The notebook's segment

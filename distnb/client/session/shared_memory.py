@@ -182,11 +182,7 @@ class SharedMemory:
         assert self._pool is not None
         assert self._pool.segment is not None
         with self._lock:
-            held = self._held
-            while held and held[0][0] <= settled:
-                _, gone, seen = held.popleft()
-                if seen:
-                    self._shown.append(gone)
+            self._release(settled)
             self._pool.keep_at_most(self.most_kept)
             for _ in range(2):
                 try:
@@ -194,6 +190,14 @@ class SharedMemory:
                 except MemoryError:
                     self._pool.clear()
         return None
+
+    def _release(self, settled: int) -> None:
+        """Let go what engines were at; no name of it is left, so that it can be had at once."""
+        held = self._held
+        while held and held[0][0] <= settled:
+            _, gone, seen = held.popleft()
+            if seen:
+                self._shown.append(gone)
 
     def read_into(
         self, shape: Ints, dtype: np.dtype, settled: int
