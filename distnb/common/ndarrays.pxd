@@ -49,5 +49,15 @@ cdef inline bint same_shape(cnp.ndarray a, cnp.ndarray b):
             return False
     return True
 
+cdef inline Py_ssize_t of_both(cnp.ndarray a, cnp.ndarray b):
+    cdef int i, ours = cnp.PyArray_NDIM(a), theirs = cnp.PyArray_NDIM(b)
+    cdef Py_ssize_t n, m
+    cdef double found = 1  # views that repeat elements have any number of them
+    for i in range(1, max(ours, theirs) + 1):
+        n = cnp.PyArray_DIM(a, ours - i) if i <= ours else 1
+        m = cnp.PyArray_DIM(b, theirs - i) if i <= theirs else 1
+        found *= max(n, m)
+    return <Py_ssize_t>min(found, <double>QUICK)
+
 cdef inline bint in_c(cnp.ndarray a):
     return cnp.PyArray_IS_C_CONTIGUOUS(a)

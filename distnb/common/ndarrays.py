@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ __all__ = [
     "in_c",
     "is_of",
     "nbytes",
+    "of_both",
     "running",
     "same_shape",
 ]
@@ -59,6 +62,12 @@ def nbytes(a: np.ndarray) -> int:
 def same_shape(a: np.ndarray, b: np.ndarray) -> bool:
     """Tell whether arrays have one shape."""
     return a.shape == b.shape
+
+
+def of_both(a: np.ndarray, b: np.ndarray) -> int:
+    """Return how many elements a result of two arrays has at most; of more than `QUICK`, that."""
+    shapes = zip_longest(a.shape[::-1], b.shape[::-1], fillvalue=1)
+    return min(prod(map(max, shapes)), QUICK)
 
 
 def in_c(a: np.ndarray) -> bool:

@@ -375,6 +375,36 @@ def test_an_engine_that_misses_a_batch(cluster, gate):
     support.work(cluster)
 
 
+def test_what_a_missed_batch_was_to_make_is_known_to_be_lost(cluster, gate, monkeypatch):
+    """Also if that was not waited for: an engine that missed it has the arrays that others have."""
+    w = World(cluster)
+    support.work(cluster)
+    with cluster.recorder.lock:  # all of it in one batch
+        support.on_rank(
+            cluster,
+            1,
+            """
+            def run(message, buffers):
+                del worker.run
+                SAY
+                raise KeyboardInterrupt
+            worker.run = run
+            """.replace("SAY", gate.say),
+        )
+        made, other = dnb.zeros((9, 4), dist="block"), dnb.ones(7, dist="cyclic")
+        total = other.sum()
+    with CtrlC(0.3, after=gate.come), monkeypatch.context() as patch:
+        patch.setattr(cluster.transport, "interrupt", lambda ticket: "engine 1: no answer")
+        total.item()
+    del other
+    part = made[2:] + 1
+    made[...] = 5
+    assert made.to_numpy().tolist() == [[5] * 4] * 9
+    assert reading(total) is reading(part) is dnb.LostArrayError
+    w.check()
+    support.work(cluster)
+
+
 def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
     w = World(cluster)
     sockets = cluster.transport.sockets

@@ -118,6 +118,11 @@ class Connection:
         return len(self.sent) >= _IN_FLIGHT
 
     @property
+    def busy(self) -> bool:
+        """Whether who sends one more batch may have to wait, or would do so in vain."""
+        return self.full or self.in_doubt or bool(self.dead)
+
+    @property
     def overfull(self) -> bool:
         """Whether the oldest batch must be waited for."""
         return len(self.sent) > (0 if self._transport.inline else _IN_FLIGHT)
@@ -264,9 +269,14 @@ class Connection:
         return all(sent.epoch != self.epoch for sent in self.sent)
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether something on its way was given up, so that nobody knows what comes of it."""
+        return bool(self.sent) and self.sent[0].epoch != self.epoch
+
+    @property
     def silent(self) -> bool:
         """Whether engines have not answered yet to a batch that they were told to give up."""
-        return bool(self.sent) and self.sent[0].epoch != self.epoch and not self.done()
+        return self.in_doubt and not self.done()
 
     @property
     def unsettled(self) -> bool:

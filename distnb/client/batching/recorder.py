@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import repeat, starmap
 
 import numpy as np
@@ -124,6 +124,16 @@ class Recorder:
         """Let what was taken, and could not be sent, be pending again; it is sent the next time."""
         self._commands, self._buffers = [*commands, *self._commands], buffers or self._buffers
         self._taken -= len(commands)
+
+    def do_again(self, freed: Iterable[int], made: list[Create]) -> None:
+        """Record what engines that missed a batch do not know: what it dropped, and what it made.
+
+        That comes before all that is pending, which may name it.
+        """
+        for handle in freed:
+            self.delete(handle)
+        self._commands[:0] = made
+        self.recorded += len(made)
 
     def count(self) -> None:
         """Count a command that engines were sent past the recorder."""

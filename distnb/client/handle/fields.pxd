@@ -23,3 +23,9 @@ cpdef Entry base_of(Fields x)
 cpdef near_of(Fields x)
 
 cpdef bint is_away(Fields x)
+
+@cython.locals(one=Fields)
+cpdef at_hand(object x)
+
+@cython.locals(base=Entry, found=Fields)
+cpdef beside(Fields x, object shown)

@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from distnb.geometry.layout import Layout
     from distnb.geometry.views import Placed
 
-__all__ = ["Fields", "base_of", "fits", "fresh", "is_away", "made_by", "near_of", "viewed"]
+__all__ = [
+    "Fields",
+    "at_hand",
+    "base_of",
+    "beside",
+    "fits",
+    "fresh",
+    "is_away",
+    "made_by",
+    "near_of",
+    "viewed",
+]
 
 #: The class of arrays.
 _made: Any = None
@@ -139,3 +150,33 @@ def is_away(x: Fields) -> bool:
     if x._whole is None:
         return x.promise is not None
     return bool(x._base.host is None)
+
+
+def at_hand(x: Any) -> Any:
+    """Return the elements of an array at home, whose views NumPy knows; None of all others."""
+    if type(x) is not _made:
+        return None
+    one: Fields = x
+    if one._near is not None and one._whole is None:
+        if one.promise is not None:
+            return None
+    elif one._base.host is None or one._base.look is not None:
+        return None
+    return one.near  # type: ignore[attr-defined]
+
+
+def beside(x: Any, shown: np.ndarray) -> Any:
+    """Return the array of a view that NumPy took of what is :func:`at_hand`."""
+    base: Any = nd.bare(Base)
+    reached(base, x.session, shown, None)
+    base.join(base_of(x))
+    found: Any = nd.bare(_made)
+    found._base = base
+    found._near = found._whole = shown
+    found._owner = x if x._owner is None else x._owner
+    found._key = found._view = found._placed = found.promise = None
+    found.spec = 0
+    found.single = False
+    found.writeable = x.writeable and shown.flags.writeable
+    found.session = x.session
+    return found

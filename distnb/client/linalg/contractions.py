@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
-from distnb.client.handle.fields import fits
+from distnb.client.handle.fields import at_hand, beside, fits
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import one_axis
 from distnb.client.linalg.contraction_commands import contract
 from distnb.client.linalg.matrix_commands import local, operands
 from distnb.client.math.reductions import sum_
-from distnb.client.reach.aliasing import at_hand, beside, look_at
+from distnb.client.reach.aliasing import look_at
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
 from distnb.client.record.namespace import stands_for

@@ -18,10 +18,11 @@ import numpy as np
 
 from distnb.client.handle.array import Array, host_view, leave
 from distnb.client.handle.conversion import in_layout
+from distnb.client.handle.fields import at_hand, beside
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.rehearsal import part, promise
 from distnb.client.session.bases import MANY, Base
-from distnb.geometry.layout import Ints, in_notebook
+from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
 __all__ = [
@@ -29,8 +30,6 @@ __all__ = [
     "Look",
     "Way",
     "are_related",
-    "at_hand",
-    "beside",
     "is_alone",
     "look_at",
     "outline",
@@ -89,28 +88,6 @@ def look_at(x: Array, way: Way) -> Any:
     _relate(x, way, base)
     found = _of_all(x, base, shown)
     found._owner = ref(x) if x._owner is None else x._owner
-    return found
-
-
-def at_hand(x: Any) -> np.ndarray | None:
-    """Return the elements of an array at home, whose views NumPy knows; None of all others."""
-    if type(x) is not Array.made:
-        return None
-    if x._near is not None and x._whole is None:
-        if x.promise is not None:
-            return None
-    elif x._base.host is None or x._base.look is not None:
-        return None
-    found: np.ndarray | None = x.near
-    return found
-
-
-def beside(x: Any, shown: np.ndarray) -> Any:
-    """Return the array of a view that NumPy took of what is :func:`at_hand`."""
-    base = Base.reached(x.session, shown, in_notebook(shown.ndim))
-    base.join(x.dbase)
-    found = _of_all(x, base, shown)
-    found._owner = x if x._owner is None else x._owner
     return found
 
 

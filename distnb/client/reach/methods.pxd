@@ -1,6 +1,7 @@
-from distnb.client.handle.fields cimport Fields
+cimport distnb.common.ndarrays as nd
+from distnb.client.handle.fields cimport Fields, at_hand, beside, fresh, near_of
 from distnb.client.reach.small_reductions cimport accumulated, quick_reduction
 from distnb.client.reach.small_products cimport product
-from distnb.client.reach.small_steps cimport indexed, of_ufunc, quick_out, store
+from distnb.client.reach.small_steps cimport done, indexed, of_ufunc, quick_out, store
 
 cpdef called(object ufunc, str method, tuple inputs, dict options)

@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.arguments import Subscript
+import distnb.common.ndarrays as nd
+from distnb.client.handle.arguments import Shape, Subscript
 from distnb.client.handle.array import Array
-from distnb.client.handle.fields import Fields
+from distnb.client.handle.fields import Fields, at_hand, beside, fresh, near_of
 from distnb.client.reach.small_products import product
 from distnb.client.reach.small_reductions import accumulated, quick_reduction
 from distnb.client.reach.small_steps import (
+    done,
     indexed,
     of_ufunc,
     quick_out,
     store,
+    with_units,
 )
 from distnb.common.config import config
 from distnb.ops.fast import FAST
 
-__all__ = ["calls", "multiplies", "reads", "reduction", "stores"]
+__all__ = ["calls", "multiplies", "reads", "reduction", "reshaped", "stores"]
 
 #: Types of axes.
 _AXES = frozenset((int, tuple, type(None)))
@@ -124,3 +127,26 @@ def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
     if len(options) == 1 and "out" in options:
         return quick_out(ufunc, inputs, options["out"][0])
     return None
+
+
+def reshaped(x: Any, shape: Shape) -> Any:
+    """Return an array in another shape, a view if NumPy has one; None if it is not at home.
+
+    Where only axes of length 1 come or go, it is a view of the same base, also of arrays in reach.
+    """
+    home = at_hand(x)
+    near = near_of(x) if home is None and type(x) is Array.made else home
+    if near is None or not near.size:
+        return None
+    for n in shape if type(shape) is tuple else (shape,):
+        if type(n) is not int:
+            return None
+    try:
+        shown = near.reshape(shape, copy=False)
+    except ValueError:  # NumPy would copy, or the shape is wrong
+        if home is None or nd.nbytes(near) > config.cutoff:
+            return None
+        shown = done(near.reshape, (shape,))
+        return None if shown is None else fresh(x.session, shown, None)
+    found = with_units(x, shown)
+    return beside(x, shown) if found is None and home is not None else found

@@ -118,7 +118,7 @@ def quick_pair(
         if other is None or session is not second.session:
             return None
         if not nd.same_shape(near, other):
-            largest = _largest((near, other))
+            largest = _NUMBER * nd.of_both(near, other)
             if largest > nd.QUICK:
                 return None
         if is_away(second):

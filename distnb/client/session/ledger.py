@@ -7,7 +7,7 @@ have done the batch that drops the base: until then the batches before it can be
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,9 +71,9 @@ class Ledger:
         return self._leaving > self._memory.most_kept
 
     def enter(self, commands: tuple[Command, ...], settled: int) -> tuple[Command, ...]:
-        """Return the commands of a batch, with places for what they make; may be told of it twice."""
-        gone = {h for c in commands if type(c) is Free for h in c.bases}
-        found = list[Command]()
+        """Return the commands of a batch, with places for what they make; it may be told twice."""
+        freed = [h for c in commands if type(c) is Free for h in c.bases]
+        gone, found = set(freed), list[Command]()
         for command in commands:
             if type(command) is Create and command.base not in gone:
                 found.append(self._made(command, settled))
@@ -81,12 +81,12 @@ class Ledger:
             if type(command) is Collective and command.op in _KNOWING:
                 self._change(command.outs[0].base, all=False)
             found.append(command)
+        self._leaving += sum([self._nbytes(h) for h in freed])
         return tuple(found)
 
-    def leave(self, sent: Sent) -> None:
-        """Note that a batch is on its way, and what it drops."""
-        for handle in sent.freed:
-            self._leaving += self._nbytes(handle)
+    def forget(self, sent: Iterable[Sent]) -> None:
+        """Take it that no batch but these, which are on their way, was entered."""
+        self._leaving = sum([self._nbytes(h) for batch in sent for h in batch.freed])
 
     def _made(self, command: Create, settled: int) -> Create:
         """Note a base that is made, and give it a place."""
@@ -108,7 +108,8 @@ class Ledger:
                 how = ("room", place) if how[0] == "empty" else ("at", place, *how)
                 command = command._replace(how=how)
         if how[0] in ("same", "lost") and memory is None:
-            memory = self.found.pop(how[1], None)
+            before = self.kept.get(handle)  # if engines are to have it again
+            memory = self.found.pop(how[1], None) if before is None else before.memory
         why = how[2] if how[0] == "lost" else ""
         self.kept[handle] = Kept(shape, dtype, layout, memory, site, why=why)
         return command
@@ -139,6 +140,20 @@ class Ledger:
         place = 0 if memory is None else self._memory.place(memory)
         how: tuple[Any, ...] = ("same", place) if place else ("empty",)
         return Create(handle, shape, dtype, layout, ("lost", place) if lost else how, site)
+
+    def lost_of(self, sent: Sent) -> list[Create]:
+        """Return what makes the bases of a batch where they are to lie, their content lost.
+
+        Of engines it is not known whether they had it: then all have the same bases.
+        """
+        found = []
+        for command in sent.commands:
+            if type(command) is Create and command.base in self._handles.entries:
+                kept = self.kept.get(command.base)
+                lies = None if kept is None else kept.memory
+                place = 0 if lies is None else self._memory.place(lies)
+                found.append(command._replace(how=("lost", place, "")))
+        return found
 
     def _change(self, handle: int, **changes: Any) -> None:
         if handle in self.kept:

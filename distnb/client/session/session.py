@@ -315,7 +315,7 @@ class Session(Closable):
         if not (idle or self.closed) and connection.ready:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():
-            if idle and (connection.full or connection.dead or self.ledger.crowded):
+            if idle and (connection.busy or self.ledger.crowded):
                 return
             self.progress.begin()
             try:
@@ -327,6 +327,8 @@ class Session(Closable):
 
     def _submit(self, idle: bool = False) -> None:
         """Send what is pending, when other notebooks on the engines let us."""
+        while self.connection.sent and self.connection.in_doubt:
+            self.take_oldest()  # what was given up may not have made what we name
         if self.connection.dead and self.connection.keeps:
             return  # other engines may come
         if self.sharing is not None and not self.sharing.is_our_turn(idle):
@@ -335,19 +337,18 @@ class Session(Closable):
         if not commands or self.closed or self.connection.dead:
             self.connection.rest()
             return
-        connection, placed, before = self.connection, (), self.batches
+        connection, before = self.connection, self.connection.batches
         try:
             if self.keeping is not None:
                 self.keeping.sends(commands)
             if self.watch is not None:
                 self.watch(commands)
-            if connection.keeps:
-                placed = self.ledger.enter(commands, connection.settled)
-            if connection.submit(commands, buffers, self.recorder.errors, placed):
-                self.ledger.leave(connection.sent[-1])
+            placed = self.ledger.enter(commands, connection.settled) if connection.keeps else ()
+            connection.submit(commands, buffers, self.recorder.errors, placed)
         except MemoryError:
-            if self.batches == before:
+            if connection.batches == before:
                 self.recorder.give_back(commands, buffers)
+                self.ledger.forget(connection.sent)
             raise
 
     def flush(self) -> None:
@@ -425,9 +426,8 @@ class Session(Closable):
         sent, replies, known = outcome
         if self.connection.keeps:
             self.ledger.done(sent, known)
-        if not known:  # nor is whether these were deleted
-            for handle in sent.freed:
-                self.recorder.delete(handle)
+        if not known:
+            self.recorder.do_again(sent.freed, self.ledger.lost_of(sent))
         elif self.functions.leaving:
             self.functions.dropped(sent.freed)
         self.journal.took(sent.at, sent.commands, sent.freed, [r.times for r in replies])

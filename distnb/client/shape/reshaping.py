@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import array_of, copied
-from distnb.client.handle.fields import near_of
+from distnb.client.handle.fields import at_hand
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
-from distnb.client.reach.aliasing import at_hand, beside, look_at, outline
+from distnb.client.reach.aliasing import look_at, outline
 from distnb.client.reach.decorators import in_reach
-from distnb.client.reach.small_steps import with_units
+from distnb.client.reach.methods import reshaped
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
@@ -80,7 +80,7 @@ def reshape(
            [3, 4, 5]])
     """
     if order == "C" and copy is None:
-        found = _seen(a, shape)
+        found = reshaped(a, shape)
         if found is not None:
             return found
     x = asarray(a)
@@ -93,29 +93,6 @@ def reshape(
     if order == "F" or (order == "A" and _is_fortran(x)):
         return _reshaped(x.T, wanted[::-1], copy).T
     return _reshaped(x, wanted, copy)
-
-
-def _seen(x: Any, shape: Shape) -> Any:
-    """Return an array in another shape, a view if NumPy has one; None if it is not at home.
-
-    Where only axes of length 1 come or go, it is a view of the same base, also of arrays in reach.
-    """
-    home = at_hand(x)
-    near = near_of(x) if home is None and type(x) is Array.made else home
-    if near is None or not near.size:
-        return None
-    for n in shape if type(shape) is tuple else (shape,):
-        if type(n) is not int:
-            return None
-    try:
-        shown = near.reshape(shape, copy=False)
-    except ValueError:  # NumPy would copy, or the shape is wrong
-        try:
-            return None if home is None else array_of(x.session, near.reshape(shape))
-        except ValueError:
-            return None
-    found = with_units(x, shown)
-    return beside(x, shown) if found is None and home is not None else found
 
 
 def _listed(shape: object) -> Sequence[Any]:
@@ -325,7 +302,7 @@ def ravel(a: ArrayLike, order: Order = "C") -> Array:
     """
     near = at_hand(a) if order == "C" else None
     if near is not None and near.ndim > 1 and near.flags.c_contiguous:
-        seen: Array | None = _seen(a, -1)
+        seen: Array | None = reshaped(a, -1)
         if seen is not None:
             return seen
     found = _in_order(asarray(a), order, None)

@@ -211,7 +211,7 @@ def _quantile(
 
 
 def _cast(method: str, weights: ArrayLike | None) -> str:
-    """Return by what rule results are put into an output: sums are cast by one, elements by none."""
+    """Return the rule by which results are put into an output: there is one for sums alone."""
     between = weights is None and _METHODS[method](1, np.zeros(1)).dtype.kind == "f"
     return "same_kind" if between else "unsafe"
 

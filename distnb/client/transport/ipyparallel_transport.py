@@ -71,6 +71,12 @@ class Source(Protocol):
         """Call a method, in another thread, as soon as one of a generation has ended."""
 
 
+def _said(error: Exception) -> str:
+    """Return what an error is, and of those of engines what the first one is."""
+    first, *_ = getattr(error, "elist", None) or [None]
+    return repr(error) if first is None else f"{first[0]}: {first[1]}"
+
+
 class IPyParallelTransport(Transport["Results"]):
     """ipyparallel engines that share an MPI world.
 
@@ -281,7 +287,7 @@ class IPyParallelTransport(Transport["Results"]):
         poll(lambda: not self.alive(), 0.5)  # the hub tells of a death a little later
         if not self.alive():
             return self.gone()
-        return EngineError(f"engines: got {error!r}, expected a reply; see the engines' logs")
+        return EngineError(f"engines: got {_said(error)}, expected a reply; see the engines' logs")
 
     def interrupt(self, ticket: Results) -> str:
         return self._interrupt(lambda: self.done(ticket), lambda: range(self.size))
