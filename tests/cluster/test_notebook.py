@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -38,7 +39,10 @@ def execute(tmp_path: Path, *cells: str, fails: int = -1) -> list[str]:
     client = NotebookClient(notebook, timeout=250, resources={"metadata": {"path": str(tmp_path)}})
     client.create_kernel_manager()
     client.km.kernel_cmd = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    client.execute()
+    client.km.transport = "ipc"  # of ports that were free somebody else may take one meanwhile
+    with tempfile.TemporaryDirectory() as sockets:  # names of sockets have 107 characters at most
+        client.km.ip = str(Path(sockets, "kernel"))
+        client.execute()
     return ["".join(map(text_of, cell.outputs)) for cell in notebook.cells]
 
 

@@ -351,9 +351,8 @@ def test_signals_to_idle_engines(cluster):
     w.check()
 
 
-def test_an_engine_that_misses_a_batch(cluster, gate):
-    """An interrupt that hits an engine outside of a batch costs this batch, no more."""
-    w = World(cluster)
+def misses_a_batch(cluster, gate):
+    """Let an interrupt hit engine 1 before it has begun the next batch."""
     support.on_rank(
         cluster,
         1,
@@ -365,6 +364,12 @@ def test_an_engine_that_misses_a_batch(cluster, gate):
         worker.run = run
         """.replace("SAY", gate.say),
     )
+
+
+def test_an_engine_that_misses_a_batch(cluster, gate):
+    """An interrupt that hits an engine outside of a batch costs this batch, no more."""
+    w = World(cluster)
+    misses_a_batch(cluster, gate)
     total = w.dist.b.sum()
     w.dist.c += 1
     with CtrlC(0.3, after=gate.come):
@@ -380,17 +385,7 @@ def test_what_a_missed_batch_was_to_make_is_known_to_be_lost(cluster, gate, monk
     w = World(cluster)
     support.work(cluster)
     with cluster.recorder.lock:  # all of it in one batch
-        support.on_rank(
-            cluster,
-            1,
-            """
-            def run(message, buffers):
-                del worker.run
-                SAY
-                raise KeyboardInterrupt
-            worker.run = run
-            """.replace("SAY", gate.say),
-        )
+        misses_a_batch(cluster, gate)
         made, other = dnb.zeros((9, 4), dist="block"), dnb.ones(7, dist="cyclic")
         total = other.sum()
     with CtrlC(0.3, after=gate.come), monkeypatch.context() as patch:

@@ -674,8 +674,8 @@ def matrix_rank(
 
     Returns
     -------
-    DistArray
-        A number, or one for each matrix.
+    DistArray or int
+        A number, or one for each matrix; of one axis Python's 0 or 1.
 
     Examples
     --------
