@@ -307,7 +307,7 @@ class Generator:
         dist: Dist = None,
         grid: Grid = None,
     ) -> DistArray:
-        """Draw floats from the exponential distribution with mean 1; by inversion."""
+        """Draw floats from the exponential distribution with mean 1."""
 
     def standard_gamma(
         self,
@@ -702,7 +702,7 @@ def standard_exponential(
     dist: Dist = None,
     grid: Grid = None,
 ) -> DistArray:
-    """Draw floats from the exponential distribution with mean 1; by inversion."""
+    """Draw floats from the exponential distribution with mean 1."""
 
 def standard_gamma(
     shape: ArrayLike,

@@ -5,14 +5,15 @@ Everything is a function of the indices, so the parts of an array are the same w
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from distnb.geometry.slices import Sections
-from distnb.ops import philox, samplers
+from distnb.ops import philox, samplers, variates
 
-__all__ = ["fill_index", "fill_random", "fill_value"]
+__all__ = ["drawer", "fill_index", "fill_random", "fill_value"]
 
 
 def fill_value(block: np.ndarray, value: Any) -> None:
@@ -48,8 +49,18 @@ def fill_random(
     kind, seed, stream, args = how
     runs = philox.runs_of(shape, owned)
     flat = tuple(a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args)
-    if any(isinstance(a, np.ndarray) for a in flat):
+    arrays = any(isinstance(a, np.ndarray) for a in flat)
+    if arrays:
         samplers.check(kind, flat)
-    simple = kind in philox.DISTRIBUTIONS
-    fill = philox.fill if simple else samplers.fill
-    fill(kind, seed, stream, flat, runs, block.reshape(-1))
+    drawer(kind, arrays).fill(kind, seed, stream, flat, runs, block.reshape(-1))
+
+
+def drawer(kind: str, arrays: bool = False) -> ModuleType:
+    """Return what draws random numbers: it has ``fill``, and ``fill_all`` for all of an array.
+
+    Uniform ones are those of their indices, NumPy draws the others block by block, and samplers
+    take arrays of parameters, and what NumPy has not.
+    """
+    if kind in philox.DISTRIBUTIONS:
+        return philox
+    return samplers if arrays or kind not in variates.METHODS else variates

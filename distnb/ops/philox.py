@@ -8,19 +8,16 @@ as the key. NumPy has it, compiled: it gives the words of all indices from one o
 indices far apart, or of many streams, are computed here, by NumPy's operations on arrays.
 
 Uniform numbers and integers need only integer arithmetic and IEEE's exactly rounded operations:
-they are the same everywhere. Normal and exponential numbers also take NumPy's log and cos, whose
-last bit may change with NumPy's build, the C library and the kind of CPU. Among engines that are
-alike in these it does not depend on where in an array a value lies (a test holds NumPy to that).
+they are the same everywhere. All others are in :mod:`~distnb.ops.variates`.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from math import pi, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -35,13 +32,15 @@ from distnb.geometry.slices import (
 
 __all__ = [
     "DISTRIBUTIONS",
-    "ONE",
     "TILE",
     "Runs",
     "fill",
     "fill_all",
     "fractions",
+    "is_run",
     "multiply_high",
+    "numpys",
+    "one",
     "runs_of",
     "tiles",
     "words_of",
@@ -96,8 +95,8 @@ def fill(
     Examples
     --------
     >>> whole, part = np.empty(10), np.empty(4)
-    >>> fill("normal", 1, 0, (0.0, 1.0), [(0, 10)], whole)
-    >>> fill("normal", 1, 0, (0.0, 1.0), [(8, 10), (3, 5)], part)
+    >>> fill("uniform", 1, 0, (0.0, 1.0), [(0, 10)], whole)
+    >>> fill("uniform", 1, 0, (0.0, 1.0), [(8, 10), (3, 5)], part)
     >>> bool((part == whole[[8, 9, 3, 4]]).all())
     True
     """
@@ -107,7 +106,7 @@ def fill(
         at += index.size
         if tile.size != index.size:
             continue  # the error below
-        if _is_run(index):
+        if is_run(index):
             _fill_run(kind, seed, stream, args, int(index[0]), tile)
         else:
             words = words_of(index, seed, stream, _rows_of(kind, args))
@@ -122,8 +121,8 @@ def fill_all(kind: str, seed: int, stream: int, args: tuple[Any, ...], out: np.n
     """Fill ``out`` as :func:`fill` does, with all numbers of an array: of the indices from 0 on.
 
     >>> few, whole = np.empty(4), np.empty(9)
-    >>> fill_all("normal", 1, 0, (0.0, 1.0), few)
-    >>> fill("normal", 1, 0, (0.0, 1.0), [(0, 9)], whole)
+    >>> fill_all("uniform", 1, 0, (0.0, 1.0), few)
+    >>> fill("uniform", 1, 0, (0.0, 1.0), [(0, 9)], whole)
     >>> bool((few == whole[:4]).all())
     True
     """
@@ -142,9 +141,7 @@ def _fill_run(
         rows = [_words(seed, r, stream, start, out.size) for r in range(_rows_of(kind, args))]
     else:
         first = out if out.dtype.char == "d" else np.empty(out.size)
-        rows = [_numpys(seed, 0, stream, start).random(out=first)]
-        if kind == "normal":
-            rows.append(_numpys(seed, 1, stream, start).random(out.size))
+        rows = [_at(seed, 0, stream, start).random(out=first)]
     DISTRIBUTIONS[kind](rows, out, *args)
 
 
@@ -163,7 +160,7 @@ def words_of(index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int =
     if isinstance(stream, np.ndarray):
         return _singly(index, seed, stream, rows)
     found = np.empty((rows, index.size), np.uint64)
-    if _is_run(index):
+    if is_run(index):
         for row in range(rows):
             found[row] = _words(seed, row, stream, int(index[0]), index.size)
         return found
@@ -176,7 +173,7 @@ def words_of(index: np.ndarray, seed: int, stream: int | np.ndarray, rows: int =
     return found
 
 
-def _is_run(index: np.ndarray) -> bool:
+def is_run(index: np.ndarray) -> bool:
     """Tell whether each index is the next one."""
     ends = index.size > 0 and int(index[-1]) - int(index[0]) == index.size - 1
     return ends and bool((index[1:] - index[:-1] == 1).all())
@@ -187,21 +184,27 @@ _THREADS = threading.local()
 
 def _words(seed: int, row: int, stream: int, start: int, n: int) -> np.ndarray:
     """Return the words of indices from one on."""
-    found: np.ndarray = _numpys(seed, row, stream, start).bit_generator.random_raw(n)
+    found: np.ndarray = _at(seed, row, stream, start).bit_generator.random_raw(n)
     return found
 
 
-def _numpys(seed: int, row: int, stream: int, start: int) -> np.random.Generator:
-    """Return NumPy's generator, which goes on at an index; each thread has its own."""
+def _at(seed: int, row: int, stream: int, start: int) -> np.random.Generator:
+    """Return NumPy's generator, which goes on at an index."""
+    generator = numpys(seed, row, stream, 0, start // _WORDS)
+    if over := start % _WORDS:
+        generator.bit_generator.random_raw(over, output=False)
+    return generator
+
+
+def numpys(seed: int, row: int, stream: int, block: int, count: int = 0) -> np.random.Generator:
+    """Return NumPy's generator with this key and counter; each thread has one, for its next use."""
     try:
         generator, bits, state, counter, key = _THREADS.own
     except AttributeError:
         generator, bits, state, counter, key = _THREADS.own = _own()
-    counter[0], counter[1] = start // _WORDS, stream
+    counter[0], counter[1], counter[2] = count, stream, block
     key[0], key[1] = seed, row
     bits.state = state
-    if over := start % _WORDS:
-        bits.random_raw(over, output=False)
     found: np.random.Generator = generator
     return found
 
@@ -273,10 +276,6 @@ def fractions(words: Any) -> Any:
     return (words >> np.uint64(11)).view(np.int64) * 2.0**-53
 
 
-_ZERO, _MINUS_TWO = np.array(0.0), np.array(-2.0)
-_LEAST, _CIRCLE = np.array(2.0**-53), np.array(2 * pi)
-
-
 def _uniform(rows: Rows, out: np.ndarray, low: float, high: float) -> None:
     """``low + (high - low)*u``, u in [0, 1); as NumPy warns, rounding may give ``high`` itself."""
     u = rows[0]
@@ -288,36 +287,6 @@ def _uniform(rows: Rows, out: np.ndarray, low: float, high: float) -> None:
         np.multiply(u, high - low, u)
         np.add(u, low, u)
     _deliver(u, out)
-
-
-def _normal(rows: Rows, out: np.ndarray, loc: float, scale: float) -> None:
-    """Box and Muller's transform (1958), one number of the pair; it stays within 8.6 scales."""
-    z, angle = rows
-    _log_unit(z)
-    np.multiply(z, _MINUS_TWO, z)
-    np.sqrt(z, z)
-    np.multiply(angle, _CIRCLE, angle)
-    np.cos(angle, angle)
-    np.multiply(z, angle, z)
-    if scale != 1:
-        np.multiply(z, scale, z)
-    np.add(z, loc, z)
-    _deliver(z, out)
-
-
-def _exponential(rows: Rows, out: np.ndarray, scale: float) -> None:
-    """By inversion; no number exceeds 36.8 scales."""
-    x = rows[0]
-    _log_unit(x)
-    np.subtract(_ZERO, x, x)  # negation would make -0.0 of log(1)
-    np.multiply(x, scale, x)
-    _deliver(x, out)
-
-
-def _log_unit(u: np.ndarray) -> None:
-    """Bring fractions to (0, 1], and find their logarithms."""
-    np.add(u, _LEAST, u)
-    np.log(u, u)
 
 
 def _integers(rows: Rows, out: np.ndarray, low: int, high: int) -> None:
@@ -388,16 +357,14 @@ def _rows_of(kind: str, args: tuple[Any, ...]) -> int:
     """Return how many words an index needs."""
     if kind == "integers":
         return 1 + (1 << 32 < int(args[1]) - int(args[0]) < 1 << 64)
-    return 1 + (kind == "normal")
+    return 1
 
 
 #: name -> function(rows, out, *args) that fills ``out``, a contiguous tile, from the words of its
 #: indices (see :func:`words_of`), or for all but integers from their :func:`fractions`.
 DISTRIBUTIONS: dict[str, Callable[..., None]] = {
     "uniform": _uniform,
-    "normal": _normal,
     "integers": _integers,
-    "exponential": _exponential,
 }
 
 
@@ -406,27 +373,13 @@ DISTRIBUTIONS: dict[str, Callable[..., None]] = {
 
 def _word(seed: int, row: int, stream: int) -> int:
     """Return the word of the first index."""
-    found: int = _numpys(seed, row, stream, 0).bit_generator.random_raw()
+    found: int = _at(seed, row, stream, 0).bit_generator.random_raw()
     return found
 
 
 def _one_uniform(seed: int, stream: int, low: float, high: float) -> float:
-    u: float = _numpys(seed, 0, stream, 0).random()
+    u: float = _at(seed, 0, stream, 0).random()
     return u if (low, high) == (0, 1) else u * (high - low) + low
-
-
-def _one_log_unit(seed: int, stream: int) -> float:
-    return float(np.log(_numpys(seed, 0, stream, 0).random() + 2.0**-53))
-
-
-def _one_normal(seed: int, stream: int, loc: float, scale: float) -> float:
-    z = math.sqrt(_one_log_unit(seed, stream) * -2.0)
-    angle = _numpys(seed, 1, stream, 0).random() * (2 * pi)
-    return z * float(np.cos(angle)) * scale + loc
-
-
-def _one_exponential(seed: int, stream: int, scale: float) -> float:
-    return (0.0 - _one_log_unit(seed, stream)) * scale
 
 
 def _one_integer(seed: int, stream: int, low: int, high: int) -> int:
@@ -436,14 +389,15 @@ def _one_integer(seed: int, stream: int, low: int, high: int) -> int:
     return low + ((word << 64 | _word(seed, 1, stream)) * n >> 128 if n < 1 << 64 else word)
 
 
-#: name -> function(seed, stream, *args) that returns the number of an array without axes as
-#: Python's, the same as :func:`fill_all` gives.
-ONE: dict[str, Callable[..., Any]] = {
-    "uniform": _one_uniform,
-    "normal": _one_normal,
-    "integers": _one_integer,
-    "exponential": _one_exponential,
-}
+def one(kind: str, seed: int, stream: int, args: tuple[Any, ...]) -> Any:
+    """Return the number of an array without axes as Python's, the same as :func:`fill_all` gives.
+
+    >>> few = np.empty(4)
+    >>> fill_all("uniform", 1, 0, (0.0, 1.0), few)
+    >>> one("uniform", 1, 0, (0.0, 1.0)) == few[0]
+    np.True_
+    """
+    return (_one_integer if kind == "integers" else _one_uniform)(seed, stream, *args)
 
 
 # Indices

@@ -1,4 +1,4 @@
-"""Distributions that may reject candidates, and take arrays of parameters.
+"""Distributions whose parameters are arrays, and those that NumPy has not.
 
 The number at an index is still a pure function of (seed, stream, index) and the parameters there.
 Where candidates are rejected, attempt k draws its words from a stream of its own, so that it does
@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from distnb.ops.philox import (
-    DISTRIBUTIONS,
     TILE,
     fractions,
     multiply_high,
     tiles,
     words_of,
 )
+from distnb.ops.variates import Numbers
 
 __all__ = ["SAMPLERS", "Draws", "check", "fill", "fill_all"]
 
@@ -34,20 +34,20 @@ class Draws:
 
     def __init__(self, index: np.ndarray, seed: int, stream: int, fork: int = 0) -> None:
         self.index = index
-        self._key = seed, stream
+        self.key = seed, stream
         self._fork = fork
 
     def at(self, which: np.ndarray) -> Draws:
         """Return the draws of some of the indices."""
-        return Draws(self.index[which], *self._key, self._fork)
+        return Draws(self.index[which], *self.key, self._fork)
 
     def fork(self, number: int) -> Draws:
         """Return other draws for the same indices; ``number`` is 1, 2 or 3."""
-        return Draws(self.index, *self._key, 4 * self._fork + number)
+        return Draws(self.index, *self.key, 4 * self._fork + number)
 
     def words(self, attempt: int = 0) -> np.ndarray:
         """Return two rows of 64 random bits."""
-        seed, stream = self._key
+        seed, stream = self.key
         return words_of(self.index, seed, stream + attempt * _ATTEMPT + self._fork * _FORK)
 
     def uniform(self, attempt: int = 0) -> np.ndarray:
@@ -406,11 +406,15 @@ def _propose_drawn(
     return k, possible & (2 * np.log(u) <= ways(mode) - ways(k))
 
 
-def _scaled(kind: str, draws: Draws, loc: Any, scale: Any) -> np.ndarray:
+def _scaled_uniform(draws: Draws, loc: Any, scale: Any) -> np.ndarray:
     """Return the numbers that ``philox`` gives for parameters without axes."""
+    return fractions(draws.words()[0]) * scale + loc
+
+
+def _scaled(kind: str, draws: Draws, loc: Any, scale: Any) -> np.ndarray:
+    """Return the numbers that ``variates`` gives for parameters without axes."""
     out = np.empty(draws.index.size)
-    args = (1.0,) if kind == "exponential" else (0.0, 1.0)
-    DISTRIBUTIONS[kind](fractions(draws.words()), out, *args)
+    Numbers(kind, *draws.key, ()).at(draws.index, out)
     return out * scale + loc
 
 
@@ -446,9 +450,9 @@ SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
     "poisson": _poisson,
     "power": lambda draws, a: np.exp(-draws.exponential() / a),
     "rayleigh": lambda draws, scale: scale * np.sqrt(2 * draws.exponential()),
-    "scaled_exponential": partial(_scaled, "exponential"),
-    "scaled_normal": partial(_scaled, "normal"),
-    "scaled_uniform": partial(_scaled, "uniform"),
+    "scaled_exponential": partial(_scaled, "standard_exponential"),
+    "scaled_normal": partial(_scaled, "standard_normal"),
+    "scaled_uniform": _scaled_uniform,
     "standard_cauchy": _standard_cauchy,
     "standard_gamma": _standard_gamma,
     "standard_t": _standard_t,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from distnb.ops import philox as engine_random
+from distnb.ops.filling import drawer
 from tests.contract.support import DTYPES, agree, no_warnings, numbered, same
 from tests.tiers import examples
 
@@ -388,7 +388,7 @@ def test_wrong_parts(session):
 def expected_numbers(kind, seed, stream, args, shape, dtype):
     """Return the numbers that every session must give, made here in one piece."""
     out = np.empty(int(np.prod(shape)), dtype)
-    engine_random.fill(kind, seed, stream, args, [(0, out.size)] if out.size else [], out)
+    drawer(kind).fill(kind, seed, stream, args, [(0, out.size)] if out.size else [], out)
     return out.reshape(shape)
 
 

@@ -31,7 +31,7 @@ __all__ = ["NAME", "Seed", "Size", "Source", "floating", "number", "number_of"]
 NAME = "Philox4x64-10"
 #: What numbers follow from: a number, several, or what NumPy's generators are made of.
 Seed: TypeAlias = "ArrayLike | np.random.SeedSequence | np.random.BitGenerator | None"
-_FLOATS = np.dtype(np.float64)
+_FLOATS, _INTEGERS = np.dtype(np.float64), np.dtype(np.int64)
 #: ``size=``: the shape of what is drawn; None is a single number.
 Size: TypeAlias = Shape | None
 
@@ -73,17 +73,17 @@ class Source:
         session = need(self._session)
         kept: np.dtype = dtype if isinstance(dtype, np.dtype) else numeric(dtype)
         free = dist is None and grid is None
-        if size is None and free and kept.itemsize <= config.cutoff and kind in philox.ONE:
+        drawer = filling.drawer(kind)
+        if size is None and free and kept.itemsize <= config.cutoff and drawer is not samplers:
             if kind == "integers":
-                return kept.type(philox.ONE[kind](self._seed, self._next(), *args))
-            if kept is _FLOATS:
-                return philox.ONE[kind](self._seed, self._next(), *args)
+                return kept.type(philox.one(kind, self._seed, self._next(), args))
+            if kept is _FLOATS or kept is _INTEGERS:
+                return drawer.one(kind, self._seed, self._next(), args)
         shape = () if size is None else lengths(size)
         if free and 0 < prod(shape) * kept.itemsize <= config.cutoff:
             out = np.empty(shape, kept)
             flat = out if len(shape) == 1 else out.reshape(-1)
-            fill = philox.fill_all if kind in philox.ONE else samplers.fill_all
-            fill(kind, self._seed, self._next(), args, flat)
+            drawer.fill_all(kind, self._seed, self._next(), args, flat)
             made = fresh(session, out, None)
         else:
             layout = layout_of_new(shape, kept, session, dist, grid)
@@ -102,6 +102,9 @@ class Source:
         of: DTypeLike = np.float64,
     ) -> Array:
         """Draw an array of a row of ``samplers.SAMPLERS``; parameters may be arrays."""
+        if of is np.float64 and all(type(a) in (float, int) for a in args):  # soon told
+            samplers.check(kind, args)
+            return self._draw(kind, tuple(map(float, args)), size, dtype, dist, grid)
         given: list[Any] = [a if isinstance(a, Array) else np.asarray(a)[()] for a in args]
         if not any(a.ndim for a in given):
             samplers.check(kind, tuple(a.item() for a in given))

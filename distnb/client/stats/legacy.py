@@ -172,8 +172,8 @@ class RandomState(Generator):
         >>> import distnb as dnb
         >>> with dnb.inprocess(2):
         ...     dnb.random.RandomState(1).randn(2, 2, dist="block").to_numpy().round(2)
-        array([[ 1.38,  0.57],
-               [ 1.82, -0.85]])
+        array([[-0.24, -0.79],
+               [-0.63, -0.77]])
         """
         return self.standard_normal(shape or None, dist=dist, grid=grid)
 

@@ -34,7 +34,10 @@ class Generator(Shuffler):
     The number at a global index depends on the seed, on how many arrays the generator has made
     before, and on the index: never on the number of engines, the layout or the timing. The words
     are those of Philox4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
-    so the numbers are not those of NumPy's generators.
+    so the numbers are not those of NumPy's generators. Of all but uniform numbers and integers,
+    NumPy's own methods draw blocks of 1,024 indices, each from a counter of its own. With arrays of
+    parameters an index is drawn by itself: normal and exponential numbers are the same then, others
+    come from other methods.
 
     Nothing is sent. The layout is the default, or ``dist=`` and ``grid=``. Parameters may be
     arrays, which broadcast; then the result lies as that of an elementwise operation, to where the
@@ -133,7 +136,7 @@ class Generator(Shuffler):
         dist: Dist = None,
         grid: Grid = None,
     ) -> Array:
-        """Draw floats from the exponential distribution with mean 1; by inversion."""
+        """Draw floats from the exponential distribution with mean 1."""
         return self._standard("exponential", (1.0,), size, dtype, out, dist, grid)
 
     def exponential(

@@ -57,23 +57,23 @@ _TEXTS: dict[str, Text] = {
     "standard_normal": Text(
         {},
         "",
-        "array([ 1.38,  0.57,  1.82, -0.85])",
+        "array([-0.24, -0.79, -0.63, -0.77])",
         _ASKED,
-        "G. Box, M. Muller, Ann. Math. Stat. 29, 1958",
+        "G. Marsaglia, W. Tsang, J. Stat. Softw. 5, 2000",
     ),
     "normal": Text(
         {"loc": "The mean.", "scale": "The standard deviation, not negative."},
         "5.0, 2.0",
-        "array([7.75, 6.14, 8.65, 3.3 ])",
+        "array([4.52, 3.43, 3.74, 3.46])",
         "float64",
-        "G. Box, M. Muller, Ann. Math. Stat. 29, 1958",
+        "G. Marsaglia, W. Tsang, J. Stat. Softw. 5, 2000",
     ),
-    "standard_exponential": Text({}, "", "array([1.19, 0.16, 1.86, 3.47])", _ASKED),
+    "standard_exponential": Text({}, "", "array([0.4 , 0.48, 0.09, 0.66])", _ASKED),
     "exponential": Text(
-        {"scale": "The mean, not negative."}, "2.0", "array([2.38, 0.33, 3.71, 6.94])"
+        {"scale": "The mean, not negative."}, "2.0", "array([0.81, 0.96, 0.19, 1.32])"
     ),
     "standard_gamma": Text(
-        {"shape": "The shape, not negative."}, "3.0", "array([1.54, 5.8 , 1.99, 2.74])", _ASKED
+        {"shape": "The shape, not negative."}, "3.0", "array([2.29, 1.76, 2.4 , 5.08])", _ASKED
     ),
     "gamma": Text(
         {
@@ -81,7 +81,7 @@ _TEXTS: dict[str, Text] = {
             "scale": "By what numbers are multiplied, not negative.",
         },
         "3.0, 2.0",
-        "array([ 3.08, 11.59,  3.98,  5.47])",
+        "array([ 4.58,  3.53,  4.8 , 10.16])",
     ),
     "integers": Text(
         {
@@ -97,17 +97,17 @@ _TEXTS: dict[str, Text] = {
     "beta": Text(
         {"a": "The first shape, positive.", "b": "The second shape, positive."},
         "2.0, 3.0",
-        "array([0.67, 0.38, 0.45, 0.18])",
+        "array([0.44, 0.22, 0.42, 0.31])",
     ),
     "binomial": Text(
         {"n": "How many trials.", "p": "The probability of success."},
         "10, 0.3",
-        "array([2, 4, 2, 1])",
+        "array([2, 2, 1, 6])",
         _COUNTS,
         "W. Hormann, J. Stat. Comput. Simul. 46, 1993",
     ),
     "chisquare": Text(
-        {"df": "Degrees of freedom, positive."}, "3", "array([0.97, 7.06, 1.48, 2.42])"
+        {"df": "Degrees of freedom, positive."}, "3", "array([1.85, 1.22, 1.99, 5.9 ])"
     ),
     "f": Text(
         {
@@ -115,15 +115,13 @@ _TEXTS: dict[str, Text] = {
             "dfden": "Degrees of freedom of the denominator, positive.",
         },
         "3, 5",
-        "array([3.53, 0.91, 1.01, 0.23])",
+        "array([1.13, 0.38, 1.03, 0.63])",
     ),
-    "geometric": Text(
-        {"p": "The probability of success."}, "0.3", "array([ 4,  1,  6, 10])", _COUNTS
-    ),
+    "geometric": Text({"p": "The probability of success."}, "0.3", "array([2, 2, 1, 2])", _COUNTS),
     "gumbel": Text(
         {"loc": "The mode.", "scale": "The scale, not negative."},
         "5.0, 2.0",
-        "array([4.65, 8.62, 3.76, 2.51])",
+        "array([ 6.99,  6.63, 11.56,  2.63])",
     ),
     "hypergeometric": Text(
         {
@@ -132,41 +130,41 @@ _TEXTS: dict[str, Text] = {
             "nsample": "How many are drawn.",
         },
         "6, 4, 5",
-        "array([3, 2, 4, 4])",
+        "array([3, 3, 3, 3])",
         _COUNTS,
     ),
     "laplace": Text(
         {"loc": "The mean.", "scale": "The scale, not negative."},
         "5.0, 2.0",
-        "array([ 4.  ,  7.39,  2.67, -0.55])",
+        "array([ 4.04,  4.33, -0.21, 10.15])",
     ),
     "logistic": Text(
         {"loc": "The mean.", "scale": "The scale, not negative."},
         "5.0, 2.0",
-        "array([ 3.34,  8.45,  1.63, -1.88])",
+        "array([ 3.39,  3.82, -1.52, 11.46])",
     ),
     "lognormal": Text(
         {"mean": "The mean of the logarithms.", "sigma": "Their standard deviation, not negative."},
         "0.0, 0.5",
-        "array([1.99, 1.33, 2.49, 0.65])",
+        "array([0.89, 0.67, 0.73, 0.68])",
     ),
     "logseries": Text(
         {"p": "The shape, from 0 up to 1, 1 excluded."},
         "0.6",
-        "array([2, 1, 1, 1])",
+        "array([1, 7, 4, 2])",
         _COUNTS,
         "A. Kemp, Appl. Stat. 30, 1981",
     ),
     "negative_binomial": Text(
         {"n": "How many successes, positive.", "p": "The probability of success."},
         "3, 0.5",
-        "array([2, 9, 1, 1])",
+        "array([0, 1, 6, 1])",
         _COUNTS,
     ),
     "noncentral_chisquare": Text(
         {"df": "Degrees of freedom, positive.", "nonc": "The noncentrality, not negative."},
         "3, 1.0",
-        "array([ 3.64, 10.39,  0.35,  0.42])",
+        "array([ 0.85,  0.24,  2.06, 13.27])",
     ),
     "noncentral_f": Text(
         {
@@ -175,27 +173,27 @@ _TEXTS: dict[str, Text] = {
             "nonc": "The noncentrality, not negative.",
         },
         "3, 5, 1.0",
-        "array([3.21, 0.22, 6.39, 1.4 ])",
+        "array([0.52, 0.39, 5.57, 0.78])",
     ),
-    "pareto": Text({"a": "The shape, positive."}, "3.0", "array([0.49, 0.06, 0.86, 2.18])"),
+    "pareto": Text({"a": "The shape, positive."}, "3.0", "array([0.14, 0.17, 0.03, 0.25])"),
     "poisson": Text(
         {"lam": "The mean, not negative."},
         "4.0",
-        "array([3, 6, 2, 1])",
+        "array([2, 1, 5, 1])",
         _COUNTS,
         "W. Hormann, Insurance: Math. Econ. 12, 1993",
     ),
     "power": Text(
         {"a": "The exponent of the distribution function, positive."},
         "3.0",
-        "array([0.67, 0.95, 0.54, 0.31])",
+        "array([0.69, 0.73, 0.45, 0.79])",
     ),
     "rayleigh": Text(
-        {"scale": "The mode, not negative."}, "2.0", "array([3.09, 1.15, 3.85, 5.27])"
+        {"scale": "The mode, not negative."}, "2.0", "array([1.8 , 1.96, 0.87, 2.3 ])"
     ),
-    "standard_cauchy": Text({}, "", "array([ -0.71,   1.94,  -1.87, -10.2 ])"),
+    "standard_cauchy": Text({}, "", "array([ 0.31,  0.82, -0.44,  0.5 ])"),
     "standard_t": Text(
-        {"df": "Degrees of freedom, positive."}, "5", "array([ 1.25,  0.53,  3.68, -1.62])"
+        {"df": "Degrees of freedom, positive."}, "5", "array([-0.35, -0.88,  0.67,  0.23])"
     ),
     "triangular": Text(
         {
@@ -204,23 +202,23 @@ _TEXTS: dict[str, Text] = {
             "right": "The largest number.",
         },
         "0.0, 1.0, 4.0",
-        "array([1.11, 2.65, 0.79, 0.35])",
+        "array([1.12, 1.22, 0.38, 3.32])",
     ),
     "vonmises": Text(
         {"mu": "The mode, in radians.", "kappa": "The concentration, not negative."},
         "0.0, 4.0",
-        "array([-0.54,  0.24, -0.87, -0.02])",
+        "array([-0.26,  0.39, -0.74, -0.02])",
         "float64",
         "D. Best, N. Fisher, Appl. Stat. 28, 1979",
     ),
     "wald": Text(
         {"mean": "The mean, positive.", "scale": "The shape, positive."},
         "2.0, 3.0",
-        "array([0.69, 1.26, 0.5 , 3.95])",
+        "array([1.64, 3.33, 1.74, 5.05])",
         "float64",
         "J. Michael, W. Schucany, R. Haas, Am. Stat. 30, 1976",
     ),
-    "weibull": Text({"a": "The shape, not negative."}, "2.0", "array([1.09, 0.41, 1.36, 1.86])"),
+    "weibull": Text({"a": "The shape, not negative."}, "2.0", "array([0.64, 0.69, 0.31, 0.81])"),
     "zipf": Text(
         {"a": "The exponent, larger than 1."},
         "3.0",
