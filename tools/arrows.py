@@ -83,11 +83,11 @@ ORDER: dict[str, str] = {
         keeping session glimpse bases current
     """,
     "distnb.client.handle": """
-        arguments indexing fields array host_arrays conversion copies spilling
+        arguments indexing fields array host_arrays conversion operands copies spilling
     """,
     "distnb.client.reach": """
-        promised_layouts rehearsal admission small_steps engines_order small_reductions
-        small_products methods aliasing whole_functions decorators
+        promised_layouts small_views rehearsal admission small_steps engines_order small_reductions
+        small_products methods aliasing kept_order whole_functions decorators
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing

@@ -24,6 +24,7 @@ MODULES = {
     "client/handle": ("fields",),
     "client/reach": (
         "promised_layouts",
+        "small_views",
         "small_steps",
         "small_reductions",
         "small_products",

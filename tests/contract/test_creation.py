@@ -522,4 +522,5 @@ def test_like_a_transposed_array_is_transposed(session, shape, turn):
     kept.T[...] = x.T
     expected.T[...] = y.T
     same(kept, expected)
-    assert np.zeros_like(x.T).T.layout == np.zeros_like(x).layout
+    if 1 not in shape:
+        assert np.zeros_like(x.T).T.layout == np.zeros_like(x).layout

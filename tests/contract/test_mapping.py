@@ -69,7 +69,7 @@ def test_any_two_layouts(session, books, one, other):
 
 def test_the_layout_is_that_of_an_elementwise_operation(session):
     a, b = spread(X, "cyclic", session), spread(Y, "columns", session)
-    for x, y in ((a, b), (b, a), (a[1:], b[:-1]), (a, b[0]), (a[:, :1], b), (2.0, b), (a.T, Y.T)):
+    for x, y in ((a, b), (b, a), (a[1:], b[:-1]), (a, b[0]), (a[:, :1], b), (2.0, b)):
         assert dnb.map(kinks, x, y).layout.base == (x + y).layout.base
 
 

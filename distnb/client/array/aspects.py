@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.array import Array, as_result, numeric
 from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.reach.aliasing import look_at
+from distnb.client.reach.kept_order import axes_of, in_their_order
 from distnb.client.reach.small_steps import like
-from distnb.client.record.operations import assign, elementwise
+from distnb.client.record.operations import assign, elementwise, on_engines
 from distnb.client.record.placement import stay
 from distnb.client.shape.reshaping import adopted
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular
 from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.ops import table
 
 __all__ = ["cast", "part_of_complex", "set_dtype", "set_imag", "set_real", "view_as"]
 
@@ -33,7 +35,8 @@ class Part(NamedTuple):
 
     def made(self, x: Array) -> Array:
         """Return a new array on the engines with what ``x`` has now."""
-        found: Array = elementwise(self.name, x)
+        row = table.ELEMENTWISE[self.name]  # all of a base, whatever the order of x
+        found: Array = on_engines(x.session, row, (x,), (None,), True, {})[0]
         return found
 
     def put(self, x: Array, found: Array) -> None:
@@ -175,7 +178,7 @@ def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:
         return x
     found = None if same else like(x, np.ndarray.astype, to)
     if found is None:
-        found = copied(x, to, stay(x, to))
+        found = in_their_order(lambda y: copied(y, to, stay(y, to)), (x,), axes_of((x,)))
     if same and to.kind != "b" and not _same_values(x, found):
         raise ValueError(f"could not cast 'same_value' {x.dtype.name} to {to.name}")
     return as_result(found) if x.single else found

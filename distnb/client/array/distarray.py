@@ -64,6 +64,7 @@ from distnb.client.handle.indexing import (
     reduced_axes,
     several,
 )
+from distnb.client.handle.operands import by_numpy, decides, is_derived, understood
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_
@@ -80,8 +81,10 @@ from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.reach.aliasing import is_alone
 from distnb.client.reach.decorators import in_reach, reduces
+from distnb.client.reach.kept_order import axes_in, in_their_order
 from distnb.client.reach.methods import calls, multiplies, reads, stores
-from distnb.client.reach.small_steps import like, picked, turned
+from distnb.client.reach.small_steps import like, picked
+from distnb.client.reach.small_views import turned
 from distnb.client.record.advanced_indexing import (
     get_advanced,
     has_array,
@@ -89,15 +92,11 @@ from distnb.client.record.advanced_indexing import (
     put_advanced,
 )
 from distnb.client.record.as_arrays import from_pickle
-from distnb.client.record.creation import asarray
+from distnb.client.record.creation import asarray, in_order
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import (
     assign,
-    by_numpy,
-    decides,
     elementwise,
-    is_derived,
-    understood,
 )
 from distnb.client.record.operators import (
     COMPARISONS,
@@ -554,10 +553,8 @@ class DistArray(Array):
 
     def copy(self, order: Order = "C") -> DistArray:
         """Return a copy, whose elements stay where they are; see :func:`distnb.copy`."""
-        order_of(order)
-        found = like(self, np.ndarray.copy)
-        if found is None:
-            found = copied(self, self.dtype, stay(self, self.dtype))
+        axes = axes_in(self, order_of(order))
+        found = in_their_order(_copied, (self,), axes)
         return as_result(found) if self.single else found
 
     def astype(
@@ -577,7 +574,7 @@ class DistArray(Array):
         dtype : dtype
             Of the result.
         order : {'C', 'F', 'A', 'K'}, optional
-            As in NumPy. Elements lie as the layout says, whatever the order.
+            As in NumPy: that of the elements, which by default is kept.
         casting : str
             How elements may be cast, as in NumPy, ``'same_value'`` included: it waits until
             the engines have compared them.
@@ -598,8 +595,8 @@ class DistArray(Array):
         ...     dnb.array([1.7, -1.7]).astype(int).to_numpy()
         array([ 1, -1])
         """
-        order_of(order)
-        return cast(self, dtype, casting, copy)
+        found = cast(self, dtype, casting, copy)
+        return found if order == "K" else in_order(found, order_of(order, "K"))
 
     def redistribute(self, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Return a new array with the same elements in another layout.
@@ -1017,12 +1014,12 @@ class DistArray(Array):
         """Return the standard deviation over ``axis``; see :func:`distnb.std`."""
         return std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
 
-    @in_reach(np.ndarray.round, "exact")
+    @in_reach(np.ndarray.round, "elementwise")
     def round(self, decimals: int = 0, out: Array | None = None) -> DistArray:
         """Round to a number of decimals; see :func:`distnb.round`."""
         return round_(self, decimals, out)
 
-    @in_reach(np.ndarray.clip, "exact")
+    @in_reach(np.ndarray.clip, "elementwise")
     def clip(
         self,
         min: ArrayLike | None = None,
@@ -1713,3 +1710,9 @@ class DistArray(Array):
         __ne__ = arithmetic(np.not_equal, operator.ne).forward
         __gt__ = arithmetic(np.greater, operator.gt).forward
         __ge__ = arithmetic(np.greater_equal, operator.ge).forward
+
+
+def _copied(x: Array) -> Any:
+    """Return a copy in C order, which stays where the elements are."""
+    found = like(x, np.ndarray.copy)
+    return copied(x, x.dtype, stay(x, x.dtype)) if found is None else found

@@ -28,7 +28,7 @@ from distnb.client.shape.viewing import expand_dims
 __all__: list[str] = []
 
 
-@stands_for(np.fix, small="exact")
+@stands_for(np.fix, small="elementwise")
 def fix(x: ArrayLike, out: Array | None = None) -> Array:
     """Round towards zero, as ``numpy.fix``.
 
@@ -56,7 +56,7 @@ def fix(x: ArrayLike, out: Array | None = None) -> Array:
     return elementwise("trunc", asarray(x), out=out)
 
 
-@stands_for(np.angle, small="exact")
+@stands_for(np.angle, small="elementwise")
 def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Return the angle of complex numbers in the plane, as ``numpy.angle``.
 
@@ -87,7 +87,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     return found * (180 / np.pi) if deg else found
 
 
-@stands_for(np.iscomplex, small="exact", scalar=True)
+@stands_for(np.iscomplex, small="elementwise", scalar=True)
 def iscomplex(x: ArrayLike) -> Array:
     """Tell which elements have an imaginary part that is not zero, as ``numpy.iscomplex``.
 
@@ -114,7 +114,7 @@ def iscomplex(x: ArrayLike) -> Array:
     return elementwise("not_equal", a.imag, 0) if a.dtype.kind == "c" else zeros_like(a, bool)
 
 
-@stands_for(np.isreal, small="exact")
+@stands_for(np.isreal, small="elementwise")
 def isreal(x: ArrayLike) -> Array:
     """Tell which elements have no imaginary part, or one of zero, as ``numpy.isreal``.
 
@@ -140,7 +140,7 @@ def isreal(x: ArrayLike) -> Array:
     return elementwise("equal", asarray(x).imag, 0)
 
 
-@stands_for(np.isposinf, small="exact")
+@stands_for(np.isposinf, small="elementwise")
 def isposinf(x: ArrayLike, out: Array | None = None) -> Array:
     """Tell which elements are positive infinity, as ``numpy.isposinf``.
 
@@ -169,7 +169,7 @@ def isposinf(x: ArrayLike, out: Array | None = None) -> Array:
     return elementwise("logical_and", elementwise("isinf", asarray(x)), ~sign, out=out)
 
 
-@stands_for(np.isneginf, small="exact")
+@stands_for(np.isneginf, small="elementwise")
 def isneginf(x: ArrayLike, out: Array | None = None) -> Array:
     """Tell which elements are negative infinity, as ``numpy.isneginf``.
 
@@ -309,7 +309,7 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     return x.real if bool((abs(x.imag) < most).all()) else x
 
 
-@stands_for(np.sinc, small="exact")
+@stands_for(np.sinc, small="elementwise")
 def sinc(x: ArrayLike) -> Array:
     """Return ``sin(pi x) / (pi x)``, and 1 at 0, as ``numpy.sinc``.
 
@@ -497,7 +497,7 @@ def _tolerant(numpys: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@stands_for(np.isclose, small="exact", near=_tolerant(np.isclose))
+@stands_for(np.isclose, small="elementwise", near=_tolerant(np.isclose))
 def isclose(
     a: ArrayLike,
     b: ArrayLike,

@@ -15,11 +15,12 @@ from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.fields import fits
 from distnb.client.handle.host_arrays import all_here, watched
+from distnb.client.handle.operands import decides, understood
 from distnb.client.math.pickling import pickled
 from distnb.client.math.ufuncs import copyto
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.eager import arrays_of, session_of
-from distnb.client.record.operations import broadcast_shape, decides, on_engines, understood
+from distnb.client.record.operations import broadcast_shape, on_engines
 from distnb.common import calling
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, no_array, numeric
+from distnb.client.handle.operands import understood
 from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.reach.methods import called
 from distnb.client.reach.small_steps import of_call, of_scalars, quick
@@ -21,7 +22,7 @@ from distnb.client.reach.whole_functions import step
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, elementwise, understood
+from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.operators import COMPARISONS, odd
 from distnb.client.record.ufunc_options import as_mask, tell_unfilled
 from distnb.client.select.taking import nonzero
@@ -320,7 +321,7 @@ def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
     return elementwise("where", *_first_array(*given))
 
 
-@stands_for(np.clip, small="exact")
+@stands_for(np.clip, small="elementwise")
 def clip(
     a: ArrayLike,
     a_min: _Limit = _NONE,
@@ -402,7 +403,7 @@ def _within(low: object, high: object, limits: np.iinfo) -> tuple[Any, Any]:
     return low, None if isinstance(high, int) and high >= limits.max else high
 
 
-@stands_for(np.round, np.around, small="exact", scalar=True)
+@stands_for(np.round, np.around, small="elementwise", scalar=True)
 def round_(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to a number of decimals, as ``numpy.round``; halves go to the even one.
 

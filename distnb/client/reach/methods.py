@@ -17,12 +17,11 @@ from distnb.client.reach.small_products import product
 from distnb.client.reach.small_reductions import accumulated, quick_reduction
 from distnb.client.reach.small_steps import (
     done,
-    indexed,
     of_ufunc,
     quick_out,
     store,
-    with_units,
 )
+from distnb.client.reach.small_views import indexed, with_units
 from distnb.common.config import config
 from distnb.ops.fast import FAST
 

@@ -21,7 +21,8 @@ from distnb.client.handle.indexing import some_axes
 from distnb.client.reach.admission import is_mine
 from distnb.client.reach.engines_order import by_rows, of_all, of_view
 from distnb.client.reach.promised_layouts import reduced, scanned, seen_of, told
-from distnb.client.reach.small_steps import done, indexed
+from distnb.client.reach.small_steps import done
+from distnb.client.reach.small_views import indexed
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table

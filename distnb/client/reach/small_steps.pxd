@@ -2,9 +2,10 @@ cimport cython
 
 cimport distnb.common.ndarrays as nd
 
-from distnb.client.handle.fields cimport Fields, base_of, fresh, is_away, near_of, viewed
+from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of
 from distnb.client.reach.promised_layouts cimport promised
 from distnb.client.reach.rehearsal cimport part
+from distnb.client.reach.small_views cimport is_plain, laid
 
 cpdef quick(object run, object inputs, bint seen=*)
 @cython.locals(second=Fields, direct=bint, nbytes=Py_ssize_t, largest=Py_ssize_t)
@@ -17,9 +18,9 @@ cpdef quick_out(object run, object inputs, object out)
 cpdef of_ufunc(object ufunc, tuple inputs, bint seen=*)
 cpdef of_call(object ufunc, tuple inputs, dict options)
 cpdef of_scalars(object run, object inputs)
-@cython.locals(direct=bint)
 cpdef done(object run, object args, bint seen=*)
-cpdef indexed(Fields x, object key)
+@cython.locals(direct=bint)
+cdef _done(object run, object args, bint seen)
 cpdef bint store(Fields x, object key, object value)
 @cython.locals(one=Fields, alike=bint, apart=bint, others=bint, total=Py_ssize_t, most=Py_ssize_t)
 cdef _taken(object inputs)
@@ -27,11 +28,6 @@ cdef Py_ssize_t _largest(object args)
 cdef Py_ssize_t _line
 cdef bint _is_users()
 cpdef refused(object error)
-cdef bint _is_fixed(object key)
-cdef bint _is_plain(object key)
-@cython.locals(depth=int)
-cdef _seen(Fields x)
-cpdef turned(Fields x, object axes)
 @cython.locals(other=Fields)
 cdef _given(Fields x, object value)
 cdef _index(Fields x, object near, Fields key)

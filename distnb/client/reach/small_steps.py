@@ -18,24 +18,23 @@ from numpy.typing import ArrayLike
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import STORABLE, Array
-from distnb.client.handle.fields import Fields, base_of, fresh, is_away, near_of, viewed
+from distnb.client.handle.fields import Fields, fresh, is_away, near_of
 from distnb.client.handle.host_arrays import FLAGS, in_context, tell
-from distnb.client.handle.indexing import BASIC, Turn
 from distnb.client.reach.promised_layouts import promised
 from distnb.client.reach.rehearsal import part, promise
+from distnb.client.reach.small_views import is_plain, laid
 from distnb.client.session.bases import Base
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
-from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.layout import Layout
 from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.ops.fast import FAST
-from distnb.ops.scalars import NUMPYS, SCALARS
+from distnb.ops.scalars import SCALARS
 
 __all__ = [
     "done",
-    "indexed",
     "like",
     "made_of",
     "of_call",
@@ -47,8 +46,6 @@ __all__ = [
     "quick_out",
     "quick_pair",
     "store",
-    "turned",
-    "with_units",
 ]
 
 #: Bytes of the largest number.
@@ -65,14 +62,8 @@ _USUAL_UFUNCS = {
 #: Where the line of the user's is that was seen last (the globals of its module).
 _line = 0
 _PACKAGE = "distnb."
-#: Views of which each is told of by the one before, at most.
-_NESTED = 4
 #: What no array has.
 _OBJECTS = np.dtype(object)
-#: Number of axes -> their order from the last to the first.
-_BACKWARDS = [Turn(tuple(range(n)[::-1])) for n in range(65)]
-#: Types of an index of integers, slices, None and '...': NumPy's integers, too.
-_PLAIN = BASIC | {kind for kind in NUMPYS if issubclass(kind, np.integer)}
 
 
 def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = False) -> Any:
@@ -85,12 +76,14 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = Fal
     if taken is None:
         return None
     session, args, away, total = taken
-    found = done(run, args, seen and total < nd.POOLED)
+    found = _done(run, args, seen and total < nd.POOLED)
     if type(found) is not ndarray:
         return found
     if found.dtype is _OBJECTS:
         return None  # of a ufunc of Python's objects, which says so elsewhere
-    return fresh(session, found, promised(session, away, found))
+    if nd.in_c(found):
+        return fresh(session, found, promised(session, away, found))
+    return laid(session, found, away)
 
 
 def quick_pair(
@@ -121,8 +114,7 @@ def quick_pair(
             largest = _NUMBER * nd.of_both(near, other)
             if largest > nd.QUICK:
                 return None
-        if is_away(second):
-            away = (*away, second)
+        away += (second,) if is_away(second) else ()
     elif type(y) not in SCALARS:
         return None
     if nbytes > nd.HALF or (away and config.place == "engines"):
@@ -137,8 +129,9 @@ def quick_pair(
         tell(ufunc.__name__)
     if type(found) is not ndarray:
         return found
-    found = found if nd.in_c(found) else found.copy()
-    return fresh(session, found, promised(session, away, found))
+    if nd.in_c(found):
+        return fresh(session, found, promised(session, away, found))
+    return laid(session, found, away)
 
 
 def quick_one(run: Callable[[Any], Any], x: Fields, seen: bool = True) -> Any:
@@ -149,10 +142,13 @@ def quick_one(run: Callable[[Any], Any], x: Fields, seen: bool = True) -> Any:
     nbytes, away = nd.nbytes(near), is_away(x)
     if nbytes > nd.HALF or (away and config.place == "engines"):
         return None
-    found = done(run, (near,), seen and nbytes < nd.POOLED)
+    found = _done(run, (near,), seen and nbytes < nd.POOLED)
     if type(found) is not ndarray:
         return found
-    return fresh(x.session, found, promised(x.session, (x,) if away else (), found))
+    those = (x,) if away else ()
+    if nd.in_c(found):
+        return fresh(x.session, found, promised(x.session, those, found))
+    return laid(x.session, found, those)
 
 
 def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array], int] | None:
@@ -331,6 +327,12 @@ def done(run: Callable[..., Any], args: Sequence[Any], seen: bool = False) -> An
 
     ``seen`` is as in :func:`quick`, of operands that need no memory of the pool.
     """
+    found = _done(run, args, seen)
+    return found.copy() if type(found) is ndarray and not nd.in_c(found) else found
+
+
+def _done(run: Callable[..., Any], args: Sequence[Any], seen: bool) -> Any:
+    """Return what NumPy makes of small operands, in whatever order; None if it refuses."""
     direct = seen and nd.COMPILED and _is_users()
     try:
         found = run(*args) if direct else in_context().run(run, *args)
@@ -338,58 +340,7 @@ def done(run: Callable[..., Any], args: Sequence[Any], seen: bool = False) -> An
         return refused(error)
     if FLAGS:
         tell(run.__name__)
-    if type(found) is ndarray and not nd.in_c(found):
-        return found.copy()
     return found
-
-
-def indexed(x: Array, key: Subscript) -> Any:
-    """Return what NumPy makes of an index in reach: an element or a view; None if it is no such."""
-    near = near_of(x)
-    if near is None or not (type(key) is int or _is_plain(key)):
-        return None
-    try:
-        taken = near[key]
-    except IndexError:
-        return None  # the long way says what is wrong
-    if type(taken) is not ndarray:
-        return taken
-    return viewed(x, taken, base_of(x), (_seen(x), key))
-
-
-def _seen(x: Array) -> Any:
-    """Return what :func:`view_of` finds the view of an array in reach by, without finding it."""
-    if x._view is not None:
-        return x._view
-    key, depth = x._key, 0
-    parent: Any = key
-    while type(parent) is tuple:
-        parent = parent[0]
-        depth += 1
-    return key if depth < _NESTED else x.dview
-
-
-def _is_plain(key: Subscript) -> bool:
-    """Tell whether an index is of integers, slices, None and '...', which NumPy takes as we do.
-
-    It is kept, so nothing in it may change.
-    """
-    if type(key) is not tuple:
-        return type(key) in _PLAIN and (type(key) is not slice or _is_fixed(key))
-    for k in key:  # bool is another type, as is an array  # noqa: SIM110 - half the time of all()
-        if type(k) not in _PLAIN or (type(k) is slice and not _is_fixed(k)):
-            return False
-    return True
-
-
-def _is_fixed(key: Any) -> bool:
-    """Tell whether the parts of a slice are numbers, and none that may change."""
-    start, stop, step = key.start, key.stop, key.step
-    return (
-        (start is None or type(start) in _PLAIN)
-        and (stop is None or type(stop) in _PLAIN)
-        and (step is None or type(step) in _PLAIN)
-    )
 
 
 def picked(x: Array, key: Array, long: Callable[..., Any]) -> Any:
@@ -418,39 +369,6 @@ def picked(x: Array, key: Array, long: Callable[..., Any]) -> Any:
     return fresh(session, found, None) if nd.nbytes(found) <= config.cutoff else None
 
 
-def with_units(x: Array, shown: np.ndarray) -> Any:
-    """Return the view of an array in reach that NumPy shows, if only axes of length 1 differ."""
-    key: list[Any] = []
-    lengths, i = x._near.shape, 0  # type: ignore[union-attr]
-    for n in (*shown.shape, -1):
-        if n == 1:
-            key.append(None)
-            continue
-        while i < len(lengths) and lengths[i] == 1:
-            key.append(0)
-            i += 1
-        if n >= 0:
-            if i == len(lengths) or lengths[i] != n:
-                return None
-            key.append(slice(None))
-            i += 1
-    if i < len(lengths):
-        return None
-    return viewed(x, shown, base_of(x), (_seen(x), tuple(key)))
-
-
-def turned(x: Array, axes: Ints | None) -> Any:
-    """Return an array in reach with its axes in another order, a view; None if it is not.
-
-    None for the axes stands for those that there are, from the last to the first.
-    """
-    near = near_of(x)
-    if near is None:
-        return None
-    turn = _BACKWARDS[near.ndim] if axes is None else Turn(axes)
-    return viewed(x, near.transpose(axes), base_of(x), (_seen(x), turn))
-
-
 def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
     """Return ``run(x, *args)`` of a small array in reach, which lies as ``x``; None if not."""
     near = near_of(x)
@@ -459,8 +377,8 @@ def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
     away = [x] if is_away(x) else []
     if away and config.place == "engines":
         return None
-    found = done(run, (near, *args))
-    return None if found is None else fresh(x.session, found, promised(x.session, away, found))
+    found = _done(run, (near, *args), False)
+    return None if found is None else laid(x.session, found, away)
 
 
 def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
@@ -473,7 +391,7 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
         index = _index(x, near, index)
         if index is None:
             return False
-    elif not (type(key) is int or _is_plain(key)):
+    elif not (type(key) is int or is_plain(key)):
         return False
     if x._whole is not None:
         x._base.kept = None

@@ -21,6 +21,7 @@ from distnb.client.handle.fields import Fields, fits, fresh, is_away, near_of
 from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
 from distnb.client.reach.admission import admitted, is_mine
 from distnb.client.reach.rehearsal import part, promise
+from distnb.client.reach.small_views import laid
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -29,14 +30,18 @@ from distnb.ops.scalars import SCALARS
 
 __all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
 
-#: What matters of a function: "exact", its result is the same wherever it is computed; "sums", that
-#: of floats depends on the order; "products", these are BLAS's, whose last digits depend on who
-#: computes in any case; "home", engines have a way of their own, so it is NumPy's where
-#: all arrays are at home; "wide", likewise, and its result may have the longest axes of its
-#: operands as its shape; "factors", likewise, and engines, too, take LAPACK's for at most
-#: ``config.cutoff`` bytes; "grows", its result may be much larger than the operands; "picks", it
-#: takes some of the elements of the first one, by the others.
-Kind: TypeAlias = Literal["exact", "sums", "products", "home", "wide", "factors", "grows", "picks"]
+#: What matters of a function: "exact", its result is the same wherever it is computed;
+#: "elementwise", likewise, and it lies as that of a ufunc; "sums", that of floats depends on the
+#: order; "products", these are BLAS's, whose last digits depend on who computes in any case;
+#: "home", engines have a way of their own, so it is NumPy's where all arrays are at home; "wide",
+#: likewise, and its result may have the longest axes of its operands as its shape; "factors",
+#: likewise, and engines, too, take LAPACK's for at most ``config.cutoff`` bytes; "grows", its
+#: result may be much larger than the operands; "picks", it takes some of the elements of the first
+#: one, by the others.
+Kind: TypeAlias = Literal[
+    "exact", "elementwise", "sums", "products", "home", "wide", "factors", "grows", "picks"
+]
+_Run: TypeAlias = Callable[..., Any]
 #: Returns how many elements an array has at most that a function makes of such arguments.
 Makes: TypeAlias = Callable[..., Any]
 
@@ -91,11 +96,7 @@ def _is_shape(x: object) -> bool:
 
 
 def step(
-    numpys: Callable[..., Any],
-    function: Callable[..., Any],
-    kind: Kind,
-    args: tuple[Any, ...],
-    options: dict[str, Any],
+    numpys: _Run, function: _Run, kind: Kind, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Return what NumPy's function returns; None if it is not to do it, or raises."""
     arrays: list[Any] = []
@@ -126,11 +127,11 @@ def step(
     if good and not plain:
         return found
     session = arrays[0].session if arrays else need(None)
-    if plain and home and nd.nbytes(found) <= config.cutoff and nd.in_c(found):
-        return fresh(session, found, None)
-    if plain and not home and nd.in_c(found):
-        return fresh(session, found, _promised(function, args, options, 0, session, found))
-    promised = None if home else functools.partial(_promised, function, args, options)
+    promised: Any = None if home else functools.partial(_promised, function, args, options)
+    if plain and nd.in_c(found) and (not home or nd.nbytes(found) <= config.cutoff):
+        return fresh(session, found, promised and promised(0, session, found))
+    if plain and (home or kind == "elementwise"):
+        return laid(session, found, () if home else [x for x in arrays if is_away(x)])
     return _results(session, found, promised)
 
 
@@ -242,7 +243,7 @@ def _allowed(
     # Twice as much, for the result takes it, too
     if nbytes > nd.HALF and not is_mine(arrays[0].session, 2 * nbytes):
         return kind == "picks" and _picked(*args) <= nd.QUICK
-    if kind in ("exact", "picks", "products"):
+    if kind in ("exact", "elementwise", "picks", "products"):
         return True
     if kind == "sums":
         floats = any(x.dtype.kind in "fc" for x in arrays)

@@ -38,7 +38,7 @@ def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> Array:
     a : array_like
         What to copy.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
+        As in NumPy: that of the elements, which by default is kept of a distributed array.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
 

@@ -15,13 +15,13 @@ from distnb.client.handle.conversion import Readable, array_of, from_host
 from distnb.client.handle.fields import fits, fresh
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.aliasing import outline
+from distnb.client.reach.kept_order import axes_of, in_their_order
 from distnb.client.reach.small_steps import like
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
-from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Typed
 
 __all__ = [
@@ -129,7 +129,7 @@ def array(
         numpys: Any = np.array
         data = numpys(data, dtype, copy=None, ndmax=ndmax)
     found = _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
-    if found is data:
+    if isinstance(data, Array):
         found = in_order(found, wanted, copy)
     return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
 
@@ -156,7 +156,7 @@ def in_order(x: Array, order: str, copy: object = None) -> Array:
         return x
     if copy_asked(copy) is False:
         raise _no_copy()
-    return x.transpose().copy().transpose() if order == "F" else x.copy()
+    return x.copy(order)
 
 
 def _from_data(
@@ -244,7 +244,7 @@ def _from_dist(data: Array, dtype: DTypeLike | None, dist: Dist, grid: Grid, cop
     if dist is not None or grid is not None:
         return found.redistribute(dist, grid)
     if copy:
-        found = found.copy() if found is data else found
+        found = found.copy("K") if found is data else found
         found.single = False  # an array, also of a scalar
     return found
 
@@ -312,7 +312,7 @@ def asarray(
     wanted = "K" if order is None else order_of(order)
     at = session if like is None else session_asked(session, like)
     found = _from_data(data, dtype, dist, grid, copy, at)
-    return in_order(found, wanted, copy) if isinstance(data, Array) and found is data else found
+    return in_order(found, wanted, copy) if isinstance(data, Array) else found
 
 
 def made(
@@ -592,11 +592,10 @@ def _like(
     ``small`` is NumPy's function for those in reach. What is like a transposed array is transposed.
     """
     if order == "K" and shape is None and dist is None and isinstance(prototype, Array):
-        axes = _turned(prototype)
+        axes = axes_of((prototype,))
         if axes:
-            turned: Any = prototype
-            found = _like(turned.transpose(axes), dtype, None, None, how, small, order)
-            return found.transpose([axes.index(d) for d in range(len(axes))])
+            run = lambda x: _like(x, dtype, None, None, how, small, order)  # noqa: E731
+            return in_their_order(run, (prototype,), axes)
     if dtype is None and shape is None and dist is None and isinstance(prototype, Array):
         found = like(prototype, small)
         if found is not None:
@@ -613,12 +612,6 @@ def _like(
     else:
         layout = layout_of_new(extents, kind, at, dist)
     return create(at, extents, kind, layout, how, stays=True)
-
-
-def _turned(x: Array) -> Ints:
-    """Return the axes of a transposed array in the order of its base; of others none."""
-    axes = [axis for axis, _, _ in x.dview.dims]
-    return () if min(axes, default=-1) < 0 or axes == sorted(axes) else tuple(np.argsort(axes))
 
 
 @stands_for(np.empty_like)

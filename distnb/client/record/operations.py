@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import array
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, as_result, create, numeric, read_only, room_for
 from distnb.client.handle.conversion import (
-    Readable,
     as_dist,
     broadcast,
     check_session,
@@ -22,6 +21,7 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.reach.admission import admitted
+from distnb.client.reach.kept_order import axes_of, in_their_order
 from distnb.client.reach.small_steps import done as quick_done
 from distnb.client.reach.small_steps import made_of, quick, quick_out
 from distnb.client.record import operation_cache
@@ -41,63 +41,15 @@ from distnb.wire.protocol import Function, Typed
 __all__ = [
     "assign",
     "broadcast_shape",
-    "by_numpy",
-    "decides",
     "done",
     "elementwise",
-    "is_derived",
     "on_engines",
     "simple",
-    "understood",
 ]
 
-_SCALARS = tuple(NUMBERS)
 #: Operations that are no ufuncs to the table, and are cast to ``out=`` as those are.
 _CAST_CHECKED = frozenset(("clip", "round"))
 _ARRAYS = (Array, np.ndarray)
-
-
-#: What operations take besides distributed arrays. An array of another library takes part by the
-#: protocols that it has itself.
-_UNDERSTOOD = (Array, Readable, np.ndarray, np.generic, list, tuple, *_SCALARS)
-_SEQUENCES = (Sequence, array.array, memoryview)
-_TEXTS = (str, bytes, bytearray)
-
-
-def understood(x: Any) -> bool:
-    """Tell whether operations take ``x`` as an operand: what has no operations of its own."""
-    if isinstance(x, _UNDERSTOOD) or (isinstance(x, _SEQUENCES) and not isinstance(x, _TEXTS)):
-        return not is_derived(x)
-    kind = type(x)
-    return hasattr(kind, "__array__") and not any(hasattr(kind, name) for name in _SAYS)
-
-
-#: What a class has that takes part in ufuncs by itself, or makes its own of what comes out.
-_SAYS = ("__array_ufunc__", "__array_priority__", "__array_wrap__")
-
-
-def is_derived(x: object) -> bool:
-    """Tell whether something is of a class derived from NumPy's arrays, but one that maps a file.
-
-    Such as masked arrays: elements are not all there is, so results are for the class to make.
-    """
-    return isinstance(x, np.ndarray) and type(x) not in (np.ndarray, np.memmap)
-
-
-def by_numpy(run: Callable[..., Any], *inputs: object, **options: object) -> Any:
-    """Call NumPy, which gives what comes out to the class of an operand.
-
-    Arrays are gathered without being asked to, so the budget for that holds.
-    """
-    given = [np.asarray(x) if isinstance(x, Array) else x for x in inputs]
-    found = {k: np.asarray(x) if isinstance(x, Array) else x for k, x in options.items()}
-    return run(*given, **found)
-
-
-def decides(x: object) -> bool:
-    """Tell whether a class has a say in ufuncs, or nothing that could be made an array."""
-    own = getattr(type(x), "__array_ufunc__", np.ndarray.__array_ufunc__)
-    return own is not np.ndarray.__array_ufunc__ or not hasattr(type(x), "__array__")
 
 
 # -- elementwise -------------------------------------------------------------------------------
@@ -120,15 +72,13 @@ def elementwise(
     op = fast_name(op, inputs)
     row = table.ELEMENTWISE[op]
     if where is True and dtype is None and casting is None and not others:
-        found = None
-        if out is None and row.nout == 1 and (isinstance(row.run, np.ufunc) or op in table.NEW):
-            found = quick(table.FUNCTIONS.get(op, row.run), inputs)
-            if found is None and SCALARS.issuperset(map(type, inputs)):
-                found = quick_done(row.run, inputs)
-        if found is None and (found := simple(op, inputs, out)) is None:
-            found = _brought_together(row.run, inputs, out)
+        found = _shortly(op, inputs, out)
         if found is not None:
             return found
+    axes = axes_of((*inputs, where)) if _is_new(out) else ()
+    if axes:
+        again = partial(elementwise, op, dtype=dtype, casting=casting, **others)
+        return in_their_order(lambda *x: again(*x[:-1], where=x[-1]), (*inputs, where), axes)
     options = options_of(row, inputs, dtype, casting, others)
     where = as_mask(where)
     if has_plain(out):
@@ -149,6 +99,23 @@ def elementwise(
     if found is None:
         found = on_engines(session, row, inputs, outs, where, options)
     return found[0] if row.nout == 1 else found
+
+
+def _shortly(op: str, inputs: Sequence[Any], out: object) -> Any:
+    """Do an operation without options, if one of the short ways does it; None if not."""
+    row, found = table.ELEMENTWISE[op], None
+    if out is None and row.nout == 1 and (isinstance(row.run, np.ufunc) or op in table.NEW):
+        found = quick(table.FUNCTIONS.get(op, row.run), inputs)
+        if found is None and SCALARS.issuperset(map(type, inputs)):
+            found = quick_done(row.run, inputs)
+    if found is None and (found := simple(op, inputs, out)) is None:
+        found = _brought_together(row.run, inputs, out)
+    return found
+
+
+def _is_new(out: object) -> bool:
+    """Tell whether no output is given."""
+    return out is None or (type(out) is tuple and all(o is None for o in out))
 
 
 def _brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) -> Any:
@@ -261,7 +228,7 @@ def on_engines(
     )
 
 
-def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
+def simple(op: str, inputs: Sequence[Any], out: object) -> Any:
     """Record an operation on scalars, and arrays on engines; return None if it is another one."""
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if (one is not None and not isinstance(one, Array)) or table.ELEMENTWISE[op].nout > 1:
@@ -272,6 +239,8 @@ def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
     cache: OperationCache = session.extensions[OperationCache]
     template = cache.templates.get(key)
     if template is None:
+        if one is None and axes_of(inputs):
+            return None  # the result lies in another order
         template = cache.add(key, _template(session, op, inputs, one))
     return done(session, op, template, inputs, one)
 
@@ -360,7 +329,7 @@ def _operand(x: Any, session: Session, like: Array | None) -> Any:
         return Typed(numeric(x.dtype).str, x.item())
     if type(x) in NUMBERS or isinstance(x, Function):
         return x
-    if isinstance(x, _SCALARS):  # of a subclass, such as IntEnum: to NumPy these are not weak
+    if isinstance(x, tuple(NUMBERS)):  # of a subclass, such as IntEnum: to NumPy these are not weak
         return _operand(np.asarray(x)[()], session, like)
     return as_dist(x, session, like)
 

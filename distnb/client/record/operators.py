@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.fields import Fields
+from distnb.client.handle.operands import by_numpy, is_derived, understood
 from distnb.client.reach.small_steps import quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
 from distnb.client.record.operations import (
-    by_numpy,
     done,
     elementwise,
-    is_derived,
     simple,
-    understood,
 )
 from distnb.common.config import config
 from distnb.ops.scalars import NUMBERS, SCALARS

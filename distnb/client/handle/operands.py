@@ -1,0 +1,57 @@
+"""What operations take besides distributed arrays, and what makes its own of what comes out."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import Readable
+from distnb.ops.scalars import NUMBERS
+
+__all__ = ["by_numpy", "decides", "is_derived", "understood"]
+
+#: What operations take besides distributed arrays. An array of another library takes part by the
+#: protocols that it has itself.
+_UNDERSTOOD = (Array, Readable, np.ndarray, np.generic, list, tuple, *NUMBERS)
+_SEQUENCES = (Sequence, array.array, memoryview)
+_TEXTS = (str, bytes, bytearray)
+
+
+def understood(x: Any) -> bool:
+    """Tell whether operations take ``x`` as an operand: what has no operations of its own."""
+    if isinstance(x, _UNDERSTOOD) or (isinstance(x, _SEQUENCES) and not isinstance(x, _TEXTS)):
+        return not is_derived(x)
+    kind = type(x)
+    return hasattr(kind, "__array__") and not any(hasattr(kind, name) for name in _SAYS)
+
+
+#: What a class has that takes part in ufuncs by itself, or makes its own of what comes out.
+_SAYS = ("__array_ufunc__", "__array_priority__", "__array_wrap__")
+
+
+def is_derived(x: object) -> bool:
+    """Tell whether something is of a class derived from NumPy's arrays, but one that maps a file.
+
+    Such as masked arrays: elements are not all there is, so results are for the class to make.
+    """
+    return isinstance(x, np.ndarray) and type(x) not in (np.ndarray, np.memmap)
+
+
+def by_numpy(run: Callable[..., Any], *inputs: object, **options: object) -> Any:
+    """Call NumPy, which gives what comes out to the class of an operand.
+
+    Arrays are gathered without being asked to, so the budget for that holds.
+    """
+    given = [np.asarray(x) if isinstance(x, Array) else x for x in inputs]
+    found = {k: np.asarray(x) if isinstance(x, Array) else x for k, x in options.items()}
+    return run(*given, **found)
+
+
+def decides(x: object) -> bool:
+    """Tell whether a class has a say in ufuncs, or nothing that could be made an array."""
+    own = getattr(type(x), "__array_ufunc__", np.ndarray.__array_ufunc__)
+    return own is not np.ndarray.__array_ufunc__ or not hasattr(type(x), "__array__")

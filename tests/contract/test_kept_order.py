@@ -1,0 +1,107 @@
+"""Results lie in the order in which their operands do, as NumPy's, wherever they are made."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distnb as dnb
+from distnb.client.reach.kept_order import axes_of
+from tests.contract.support import measured, numbered, same, setting
+
+pytestmark = pytest.mark.ways("one", "cutoff", "spmd")
+
+#: Of transposed ``x`` and ``y``, and ``v`` of fewer axes.
+LINES = """
+x + 1
+1 - x
+x * y
+x + x.T.copy().T
+-x
+x > y
+np.sqrt(x)
+np.where(x > 3, x, 0)
+np.where(x > 3, x, y)
+np.clip(x, 2, 9)
+np.divmod(x, 3)[1]
+np.add(x, v)
+x * v[None]
+x.astype("f4")
+x.astype("f4", order="C")
+x.astype("f4", order="F")
+x.astype("f8", copy=False, order="C")
+x.copy()
+x.copy("K")
+x.copy("F")
+x.copy("A")
+np.copy(x)
+np.copy(x, order="C")
+np.array(x)
+np.array(x, order="C")
+np.array(x, "f4")
+np.zeros_like(x)
+np.ones_like(x, dtype="i2")
+np.round(x)
+np.nan_to_num(x)
+np.isnan(x)
+x[::2] + 1
+x[:, ::-1] + 1
+(x[None] + 1)[0]
+(x + 1).T * 2
+x ** 2
+abs(x) + x.tolist()
+"""
+
+
+@pytest.mark.parametrize("line", LINES.strip().splitlines())
+@pytest.mark.parametrize("place", ["engines", "auto"])
+def test_results_lie_as_numpys(session, line, place):
+    def run(m, x, v):
+        y = (x * 2 + 1).T if x.ndim == 2 else x.transpose(2, 0, 1) * 2
+        x = x.T if x.ndim == 2 else x.transpose(2, 0, 1)
+        found = eval(line, {"np": m, "x": x, "y": y, "v": v})
+        flat = found.ravel()
+        flat[...] = 7  # which is the array's own if that is in C order
+        return found, found.ravel("K"), found.strides, found.flags.f_contiguous, found.base is None
+
+    with setting(place=place):
+        for shape in ((3, 4), (2, 3, 4)):
+            host = numbered(shape)
+            v = numbered(shape[:1] if len(shape) == 2 else shape[1:2])
+            expected = run(np, host, v)
+            found = run(dnb, dnb.asarray(host), dnb.asarray(v))
+            same(found[0], expected[0])
+            same(found[1], expected[1])
+            assert found[2:] == expected[2:], shape
+
+
+def test_they_cost_no_message(session, engines_only):
+    """Of operands that lie alike, engines make the result of what they have."""
+    x = dnb.ones((12, 6), dist=("*", "block"))
+    with measured(session) as reports:
+        y = x.T * 2 + x.T
+    assert y.dbase.shape == x.shape
+    assert sum(r.bytes for row in reports[0].ops for r in row.ranks) == 0
+    same(y, np.full((6, 12), 3.0))
+
+
+@st.composite
+def operands(draw):
+    """Draw arrays that broadcast, whose axes lie in any order and direction."""
+    shape = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        sizes = [n if draw(st.booleans()) else 1 for n in shape[draw(st.integers(0, len(shape))) :]]
+        order = draw(st.permutations(range(len(sizes))))
+        wide = np.ones([2 * sizes[d] for d in order])
+        cuts = [draw(st.sampled_from([slice(None, None, 2), slice(None, None, -2)])) for _ in order]
+        found.append(wide[tuple(cuts)].transpose(np.argsort(order)))
+    return found
+
+
+@given(operands())
+def test_axes_are_those_of_numpys_results(arrays):
+    run = {1: np.negative, 2: np.add, 3: np.clip}[len(arrays)]
+    found = run(*arrays)
+    axes = axes_of(arrays) or range(found.ndim)
+    assert found.transpose(tuple(axes)).flags.c_contiguous
