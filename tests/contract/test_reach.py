@@ -9,9 +9,12 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import distnb as dnb
-from distnb.client.reach import admission, small_steps
+from distnb.client.reach import admission, small_steps, whole_functions
 from distnb.client.session import shared_memory
 from distnb.ops import table
 from tests.contract.support import alike, numbered, same, setting
@@ -518,6 +521,53 @@ def test_small_steps_do_not_wait_for_large_ones(session):
     for _ in range(admission._PATIENCE):
         a[1] = 2.0
     assert a.dbase.near is not None
+
+
+POINTS = {
+    "points": lambda i, mask: (i, i),
+    "two rows": lambda i, mask: (slice(5, 7), i),
+    "a mask": lambda i, mask: (3, mask),
+    "crossed": lambda i, mask: np.ix_(i[:30], i[:20]),
+    "behind all": lambda i, mask: (..., i[:2]),
+}
+
+
+@pytest.mark.parametrize("key", POINTS.values(), ids=POINTS)
+def test_few_elements_of_a_large_array_take_no_batch(session, key):
+    """What counts is what an index takes, not the rows that it is in."""
+    x = numbered((1200, 1200))
+    a = dnb.array(x, dist="block")
+    a[0, 0] = 0.0
+    x[0, 0] = 0.0
+    at = key(np.arange(1, 1200), x[3] % 5 == 0)
+    session.flush()
+    before = session.connection.batches
+    for _ in range(3):
+        a[at] = a[at] + 1
+        x[at] = x[at] + 1
+        np.add.at(a, at, 2)
+        np.add.at(x, at, 2)
+    assert session.connection.batches == before
+    same(a, x)
+
+
+@given(hnp.array_shapes(max_dims=4, max_side=4), st.data())
+def test_an_index_takes_no_more_than_is_counted(shape, data):
+    x = np.zeros(shape)
+    key = data.draw(hnp.basic_indices(shape, allow_newaxis=True))
+    key = key if isinstance(key, tuple) else (key,)
+    n = st.integers(1, 3)
+    for i, k in enumerate(key):
+        if type(k) is int and data.draw(st.booleans()):
+            many = data.draw(hnp.arrays(int, st.tuples(n) | st.tuples(n, n), elements=st.just(k)))
+            key = (*key[:i], many, *key[i + 1 :])
+    mask = data.draw(hnp.arrays(bool, shape[: data.draw(st.integers(1, len(shape)))]))
+    for at in (key, (mask,), (mask, ...)):
+        try:
+            taken = x[at]
+        except IndexError:  # arrays that do not broadcast
+            continue
+        assert whole_functions._picked(x, at) >= taken.nbytes
 
 
 def test_an_interrupt_leaves_no_warning_behind():

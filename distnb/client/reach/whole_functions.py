@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
+from math import prod
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -301,14 +303,35 @@ def _asked(given: Iterable[object]) -> int:
 def _picked(x: Any, *keys: Any) -> int:
     """Return bytes that what an index takes of an array cannot exceed, and those of the index."""
     parts = keys[0] if type(keys[0]) is tuple else keys
-    nbytes, size = 0, 1
-    for k in parts:
-        if type(k) in (int, slice, type(None), type(Ellipsis)):
-            continue
-        elements = k if isinstance(k, Array | np.ndarray) else np.asarray(k)
-        nbytes += elements.nbytes
-        size = max(size, elements.size)
-    return nbytes + size * x.itemsize * (x.size // max(x.shape[0], 1))
+    items = [k if type(k) in _STEPS else _elements(k) for k in parts]
+    rest = [slice(None)] * (x.ndim - sum(map(_axes, items)))
+    at = next((i for i, k in enumerate(items) if k is Ellipsis), len(items))
+    items[at : at + 1] = rest
+    nbytes, size, d, wide = 0, x.itemsize, 0, [1]
+    for k in items:
+        if type(k) is slice:
+            size *= len(range(*k.indices(x.shape[d]))) if d < x.ndim else 1
+        elif type(k) not in _STEPS:
+            nbytes += k.nbytes
+            shape = (k.size,) if k.dtype.kind == "b" else k.shape
+            wide = [max(pair) for pair in zip_longest(wide, shape[::-1], fillvalue=1)]
+        d += _axes(k)
+    return nbytes + size * prod(wide)
+
+
+#: Items of an index that are no arrays.
+_STEPS = frozenset((int, slice, type(None), type(Ellipsis)))
+
+
+def _elements(k: Any) -> Any:
+    return k if isinstance(k, Array | np.ndarray) else np.asarray(k)
+
+
+def _axes(k: Any) -> int:
+    """Return how many axes of an array an item of an index stands for, without those of '...'."""
+    if k is None or k is Ellipsis:
+        return 0
+    return k.ndim if type(k) not in _STEPS and k.dtype.kind == "b" else 1
 
 
 def _factor(x: Any) -> int:
