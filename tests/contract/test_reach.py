@@ -695,9 +695,9 @@ def test_methods_of_small_arrays_are_numpys():
             "take": (([1, 0],), ([0], 0)),
             "dot": ((np.ones(own.shape[-1]),), (2.0,)),
         }.items():
-            for given in args:
-                found, wanted = getattr(a, name)(*given), getattr(own, name)(*given)
-                assert np.asarray(found).tobytes() == wanted.tobytes(), (name, given)
+            for chosen in args:
+                found, wanted = getattr(a, name)(*chosen), getattr(own, name)(*chosen)
+                assert np.asarray(found).tobytes() == wanted.tobytes(), (name, chosen)
                 assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), (name, given)
 
 
