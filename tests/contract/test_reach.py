@@ -698,7 +698,7 @@ def test_methods_of_small_arrays_are_numpys():
             for chosen in args:
                 found, wanted = getattr(a, name)(*chosen), getattr(own, name)(*chosen)
                 assert np.asarray(found).tobytes() == wanted.tobytes(), (name, chosen)
-                assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), (name, given)
+                assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), (name, chosen)
 
 
 @at_home
