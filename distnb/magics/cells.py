@@ -13,6 +13,7 @@ from weakref import WeakSet
 
 from distnb.client.lasting.checkpoints import repeat
 from distnb.client.lasting.kept_arrays import NOTEBOOKS, list_arrays
+from distnb.client.reach.aliasing import to_be_written
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
@@ -232,10 +233,10 @@ class _TellNames:
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         session, engine = self.session, kwargs.get("ident")
         if session is not None and not session.closed:
-            names = _bound(self.shell, session)
-            if (session, session.recorded, names) != self._told or engine in self._reached:
-                session.bind(names)
-                self._told = session, session.recorded, names
+            names, sealed = _bound(self.shell, session)
+            if (session, session.recorded, names, sealed) != self._told or engine in self._reached:
+                session.bind(names, sealed)
+                self._told = session, session.recorded, names, sealed
                 self._reached.clear()
             self._reached.add(engine)
         return send(*args, **kwargs)
@@ -282,8 +283,13 @@ class _AwaitAnswers:
         return not asked.ready() or all(each["status"] == "ok" for each in asked.metadata)
 
 
-def _bound(shell: Any, session: Session) -> list[Any]:
-    """Return (name, operand) of the notebook's arrays; of small ones, that they are not here."""
-    return [
-        (name, value.bound) for name, value in arrays_of(shell, session) if not value.dbase.lost
-    ]
+def _bound(shell: Any, session: Session) -> tuple[list[Any], list[str]]:
+    """Return (name, operand) of the notebook's arrays, and the names of those to be read only.
+
+    Of small ones, that they are not here.
+    """
+    arrays = [(name, value) for name, value in arrays_of(shell, session) if not value.dbase.lost]
+    names = [(name, value.bound) for name, value in arrays]
+    written = to_be_written([value for _, value in arrays])
+    sealed = [name for name, x in arrays if not x.writeable or x.dbase not in written]
+    return names, sealed

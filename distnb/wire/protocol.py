@@ -17,6 +17,7 @@ __all__ = [
     "Apply",
     "Ask",
     "Bind",
+    "Bound",
     "Collective",
     "Command",
     "Create",
@@ -304,13 +305,18 @@ class Free(NamedTuple):
         return Free(tuple([numbers[h] for h in self.bases]))
 
 
+#: What ``%px`` has under a name: an array on engines, or one that is not there.
+Bound: TypeAlias = "Operand | InNotebook"
+
+
 class Bind(NamedTuple):
     """Give arrays names in the engines' user namespace, for ``%px``; drop the names before.
 
-    Each name comes with an Operand, or with InNotebook.
+    Each name comes with an Operand, or with InNotebook. Those that are ``sealed`` are only read.
     """
 
     names: tuple[tuple[str, Any], ...]
+    sealed: tuple[str, ...] = ()
 
     @property
     def reads(self) -> Operands:
@@ -325,7 +331,8 @@ class Bind(NamedTuple):
     def renumbered(self, numbers: Numbers) -> Bind:
         """Return the same on other bases."""
         return Bind(
-            tuple([(n, x.renumbered(numbers) if type(x) is Operand else x) for n, x in self.names])
+            tuple([(n, x.renumbered(numbers) if type(x) is Operand else x) for n, x in self.names]),
+            self.sealed,
         )
 
 

@@ -1,11 +1,13 @@
 """The notebook and engines that are other processes work on one memory, and `%px` sees it, too."""
 
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.magics import cells
 from tests.contract.support import setting
 
 
@@ -37,6 +39,29 @@ def test_px_sees_what_the_notebook_wrote(engines, client):
     engines.bind([("reached", a.bound)])
     client[:].execute("seen = reached.local.copy()", block=True)
     np.testing.assert_array_equal(np.concatenate(client[:]["seen"]), x)
+
+
+@pytest.mark.parametrize("place", ["auto", "engines"])
+@pytest.mark.parametrize("written", ["root", "look"])
+def test_what_px_writes_is_in_all_of_a_family(engines, client, place, written):
+    """One of those that show the same elements can be written there; the others are made again."""
+    with setting(place=place):
+        a = dnb.arange(150_000.0, session=engines)
+        named = {"aa": a, "bb": a.reshape(300, 500)} if written == "root" else {}
+        named |= {} if named else {"aa": a.reshape(300, 500)}
+        del a
+        for turn in range(3):
+            names, sealed = cells._bound(SimpleNamespace(user_ns=named), engines)
+            assert sealed == [name for name in named if name == "bb"]
+            engines.bind(names, sealed)
+            if sealed:
+                with pytest.raises(Exception, match="read-only"):
+                    client[:].execute("bb.local[...] = 1", block=True)
+            client[:].execute("aa.local[...] += 1; total = float(aa.local.sum())", block=True)
+            total = 150_000 * 149_999 / 2 + 150_000 * (turn + 1)
+            assert sum(client[:]["total"]) == total
+            for x in named.values():
+                assert float(x.sum()) == total
 
 
 def test_what_px_looks_at_stays_as_it_is(engines, client):

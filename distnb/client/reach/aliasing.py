@@ -9,7 +9,7 @@ date: so each sees what any of them was given, and what nobody asks for is never
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias, cast
 from weakref import ref
@@ -33,6 +33,7 @@ __all__ = [
     "is_alone",
     "look_at",
     "outline",
+    "to_be_written",
 ]
 
 
@@ -171,6 +172,23 @@ def _followed(steps: Steps, x: Array, way: Way) -> Steps:
     if both is not None:
         return (*steps[:-1], (steps[-1][0], both))
     return (*steps, (x.dview, way))
+
+
+def to_be_written(arrays: Sequence[Array]) -> list[Base]:
+    """Return those bases of arrays that others may write into, who tell of it to nobody.
+
+    Of a family that is the root, or the first one: the others are made again when they are used.
+    """
+    found: list[Base] = []
+    chosen: dict[int, Base] = {}
+    for base in dict.fromkeys([x.dbase for x in arrays]):
+        if not isinstance(base.look, Look):
+            found.append(base)
+        elif base is base.look.family.root() or id(base.look.family) not in chosen:
+            chosen[id(base.look.family)] = base
+    for base in chosen.values():
+        _look(base).wrote(base)
+    return [*found, *chosen.values()]
 
 
 class Family:

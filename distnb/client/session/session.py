@@ -36,7 +36,7 @@ from distnb.common.shared_segments import SharedSegment
 from distnb.geometry.views import Placed
 from distnb.measure.events import Report
 from distnb.measure.snapshot import Live
-from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
+from distnb.wire.protocol import Ask, Bind, Bound, Command, Fetch, Operand
 
 if TYPE_CHECKING:  # few sessions are kept
     from distnb.client.session.keeping import Keeping
@@ -509,10 +509,10 @@ class Session(Closable):
         """Return shape and dtype of a ``%px`` variable on each engine."""
         return self.ask(lambda slot: Ask(slot, "describe", (name,)))
 
-    def bind(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
-        """Make arrays reachable from ``%px`` under their notebook names."""
+    def bind(self, names: Iterable[tuple[str, Bound]], sealed: Iterable[str] = ()) -> None:
+        """Make arrays reachable from ``%px`` under their notebook names, some only to be read."""
         self.memory.show(names := tuple(names))
-        self.record(Bind(names))
+        self.record(Bind(names, tuple(sealed)))
         self.send()
 
     # -- time --------------------------------------------------------------------------------

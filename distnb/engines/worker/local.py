@@ -26,7 +26,8 @@ class LocalArray:
     local : ndarray
         The elements that lie here. A writable look at the engine's memory where they are one
         strided block (always so for block layouts), else a read-only copy. What several engines of
-        a node share (large replicated arrays) is read-only, too.
+        a node share (large replicated arrays) is read-only, too, and what the notebook has as a
+        read-only array, or as a view that engines hold a copy of: write into the array itself.
     global_slices : tuple
         For each axis, where they are in the whole array: a slice, or an index array.
     local_keys : tuple of ndarray
@@ -38,15 +39,23 @@ class LocalArray:
         on another one, so none that is forgotten here can meet them.
     """
 
-    def __init__(self, name: str, store: Store, operand: Operand | InNotebook, comm: Comm) -> None:
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        operand: Operand | InNotebook,
+        comm: Comm,
+        sealed: bool = False,
+    ) -> None:
         self._name = name
         self._store = store
         self._operand = operand
         self._comm = comm
+        self._sealed = sealed
 
     def is_same(self, other: LocalArray) -> bool:
         """Tell whether this is of the same array as another one."""
-        return self._operand == other._operand
+        return self._operand == other._operand and self._sealed == other._sealed
 
     @property
     def _there(self) -> Operand:
@@ -143,11 +152,11 @@ class LocalArray:
         if len(part.chunks) == 1 and part.chunks[0].shape == part.shape:
             chunk = part.chunks[0]
             look = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
-            look.flags.writeable = not base.shared
+            look.flags.writeable = not (base.shared or self._sealed)
             return look
         if self._there.view.is_whole(base.shape):
             look = base.block.view()
-            look.flags.writeable = not base.shared
+            look.flags.writeable = not (base.shared or self._sealed)
             return look
         found = np.empty(part.shape, base.dtype)
         for chunk in part.chunks:

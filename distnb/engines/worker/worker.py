@@ -213,7 +213,7 @@ class Worker:
         if self.users is not self.comm:
             self.users.free()
 
-    def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
+    def bind(self, names: Iterable[tuple[str, Operand]], sealed: Iterable[str] = ()) -> None:
         """Put arrays into the user namespace under their names, and take the last ones out.
 
         Where the user has something else under a name by now, it stays, as long as the notebook's
@@ -224,7 +224,8 @@ class Worker:
         for name in before.keys() - theirs:
             del user[name]
         self.bound = {
-            name: LocalArray(name, self.store, operand, self.users) for name, operand in names
+            name: LocalArray(name, self.store, operand, self.users, name in sealed)
+            for name, operand in names
         }
         for name, array in self.bound.items():
             if name not in theirs or not array.is_same(before[name]):
@@ -393,7 +394,7 @@ class _Run:
         """Run a command that is no group's."""
         worker = self.worker
         if isinstance(command, Bind):
-            worker.bind(command.renumbered(self.batch.handles).names)
+            worker.bind(*command.renumbered(self.batch.handles))
         elif isinstance(command, Ask) and command.what == "clocks":
             self.clocks.append(command.slot)
         elif isinstance(command, Ask):
