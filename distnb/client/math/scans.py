@@ -564,30 +564,30 @@ def _in_steps(
     return found if keepdims else found.squeeze(axes)
 
 
-def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int], int]]:
+def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[np.ndarray, int]]:
     """Enumerate rising runs of indices, each with where its last segment ends."""
     parts = np.split(at, breaks)
     for k, part in enumerate(parts, 1):
-        yield part.tolist(), n if k == len(parts) else int(part[-1]) + 1
+        yield part, n if k == len(parts) else int(part[-1]) + 1
 
 
 def _segments(
-    ufunc: np.ufunc, x: Array, run: tuple[list[int], int], d: int, kind: np.dtype
+    ufunc: np.ufunc, x: Array, run: tuple[np.ndarray, int], d: int, kind: np.dtype
 ) -> Array:
     """Reduce the segments that begin at rising indices."""
     begins, end = run
-    view = x[(slice(None),) * d + (slice(begins[0], end),)]
+    view = x[(slice(None),) * d + (slice(int(begins[0]), end),)]
     layout = table.sorted_layout(view.placed, d, x.session.size)
-    starts = [i - begins[0] for i in begins]
+    starts = (begins - begins[0]).astype(np.int64)
     where = layout
     if layout.parts(d) > 1:
         p, n = layout.parts(d), view.shape[d]
         lows = [layout.axes[d].bounds(n, p, c)[0] for c in range(p)]
-        ended = np.searchsorted(np.array([*starts[1:], n]), lows, "right").tolist()
+        ended = np.searchsorted(np.append(starts[1:], n), lows, "right").tolist()
         axes = (*layout.axes[:d], cut_at((*ended, len(starts))), *layout.axes[d + 1 :])
         where = Layout(layout.grid, axes, layout.dims)
     shape = (*x.shape[:d], len(starts), *x.shape[d + 1 :])
-    args = (ufunc.__name__, d, tuple(starts))
+    args = (ufunc.__name__, d, starts.tobytes())
     near = _done(view, kind, "segments", args, layout, Placed.whole(shape, where))
     if near is not None:
         return near

@@ -29,7 +29,7 @@ class Segments:
     """Reduce the segments of an axis, on one rank; the operand is written over.
 
     ``command.outs`` are the result, and the operand as well; ``command.args`` the name of the
-    ufunc, the axis, and where segments begin: the first at 0.
+    ufunc, the axis, and where segments begin, as the bytes of int64: the first at 0.
     A split axis must lie in intervals, and the result where segments end.
     """
 
@@ -43,9 +43,10 @@ class Segments:
         p, kind = layout.parts(self.axis), layout.axes[self.axis]
         bounds = [kind.bounds(n, p, c) for c in range(p)] if p > 1 else [(0, n)]
         low, high = [b for b in bounds if b[0] < b[1] or p == 1][self.me]
-        begins = np.asarray(starts)
-        inside = begins[np.searchsorted(begins, low) : np.searchsorted(begins, high)] - low
-        self.goes_on = bool(high < n and not np.isin(high, begins))
+        begins = np.frombuffer(starts, np.int64)
+        first, last = np.searchsorted(begins, (low, high))
+        inside = begins[first:last] - low
+        self.goes_on = bool(high < n and (last == len(begins) or begins[last] != high))
         self.began = bool(low > 0 and (not inside.size or inside[0]))
         self.starts = np.concatenate(([0], inside)) if self.began else inside
 
