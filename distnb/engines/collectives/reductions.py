@@ -28,7 +28,6 @@ from distnb.engines.fusion.reduction_blocks import (
 )
 from distnb.engines.runtime.exchange import Exchange
 from distnb.geometry.layout import Ints
-from distnb.geometry.slices import Section
 from distnb.geometry.views import Placed
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops import table
@@ -349,11 +348,15 @@ class _Positions:
         return self.function(rows, axis=-1) if found is None else found
 
     def _places(self, piece: ReducePiece, at: Any) -> np.ndarray:
-        """Return where in the view positions in a piece are."""
+        """Return where in the view positions in a piece are, which count its reduced axes' runs."""
         axes = self.work.command.axes
-        if len(axes) == 1 and piece.sections[axes[0]].count == 1:
-            return np.asarray(at + piece.sections[axes[0]].start)
-        return _positions(piece.sections, axes, self.scale)[at]
+        sections = [piece.sections[d] for d in axes]
+        found = np.zeros(np.shape(at), np.intp)
+        places = np.unravel_index(at, [s.count * s.block for s in sections]) if axes else ()
+        for d, s, place in zip(axes, sections, places, strict=True):
+            run, within = np.divmod(place, s.block)
+            found += (s.start + run * s.period + within) * self.scale[d]
+        return found
 
     def combine(self, partial: np.ndarray, other: np.ndarray) -> None:
         """Keep the better value; of equal ones the first; a NaN beats everything."""
@@ -374,14 +377,4 @@ def _scales(shape: Ints, axes: Ints) -> dict[int, int]:
     for d in reversed(axes):
         found[d] = scale
         scale *= shape[d]
-    return found
-
-
-def _positions(sections: tuple[Section, ...], axes: Ints, scale: dict[int, int]) -> np.ndarray:
-    """Return the position of each element of a piece along its reduced axes, in its C order."""
-    found = np.zeros(1, np.intp)
-    for d in axes:
-        s = sections[d]
-        index = (np.arange(s.count)[:, None] * s.period + np.arange(s.block)).reshape(-1) + s.start
-        found = (found[:, None] + index * scale[d]).reshape(-1)
     return found
