@@ -152,6 +152,20 @@ def test_what_is_wrong(session, folder):
             call()
 
 
+def test_hdf5_of_several_files_is_refused(session, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    whole = h5py.VirtualLayout((3,), int)
+    whole[:] = h5py.VirtualSource("o.h5", "q", shape=(3,))
+    with h5py.File(tmp_path / "main.h5", "w") as file:
+        file["q"], file["link"] = np.arange(3), h5py.ExternalLink("o.h5", "q")
+        file.create_virtual_dataset("whole", whole)
+    with serving(tmp_path) as (address, _):
+        same(dnb.open(f"{address}/main.h5", "q")[...], np.arange(3))
+        for name in ("link", "whole"):
+            with pytest.raises(ValueError, match=r"in another file, expected data in this one"):
+                dnb.open(f"{address}/main.h5", name)
+
+
 @pytest.mark.parametrize("version", ["ETag", "Last-Modified"])
 def test_another_file_than_was_opened(session, tmp_path, version):
     np.save(tmp_path / "y.npy", X)

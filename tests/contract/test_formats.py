@@ -90,6 +90,39 @@ def test_hdf5_behind_what_is_anothers(here, session):
         same(dnb.open("x.mat", name).read(dist="block"), x)
 
 
+def test_hdf5_links_into_other_files(here, session):
+    h5py = pytest.importorskip("h5py")
+    os.mkdir("far")
+    with h5py.File("far/o.h5", "w") as file:
+        file["q"], file["g/c"] = np.arange(7), np.arange(9)[::-1]
+        file["q"].attrs["of"] = "o"
+        file.create_dataset("cut", data=np.arange(50, 59), chunks=(4,))
+    with h5py.File("main.h5", "w") as file:
+        file["ext"], file["all"] = (h5py.ExternalLink("far/o.h5", at) for at in ("/q", "/"))
+        file["soft"] = h5py.SoftLink("/all/cut")
+        file["q"] = file["cut"] = np.arange(100, 110)
+    for name, where, expected in (
+        ("ext", "q", np.arange(7)),
+        ("all/g/c", "g/c", np.arange(9)[::-1]),
+        ("soft", "cut", np.arange(50, 59)),
+    ):
+        found = dnb.open("main.h5", name)
+        same(found.read(dist="block"), expected)
+        same(found[1:4], expected[1:4])
+        assert found.path == os.path.abspath("far/o.h5")
+        assert dict(found.attrs) == dict(dnb.open("far/o.h5", where).attrs)
+    assert found.chunks == (4,)
+    with h5py.File("far/o.h5", "a") as file:
+        file["more"] = np.arange(1000)
+    with pytest.raises(OSError, match=r"o\.h5 on host .* open the file again"):
+        found.read(dist="block")
+    with pytest.raises(ValueError, match=r"got 'all' in another file, expected a group in it"):
+        dnb.save("main.h5", dnb.ones(5, dist="block"), name="all/new")
+    dnb.save("main.h5", dnb.ones(5, dist="block"), name="ext", overwrite=True)
+    same(dnb.open("main.h5", "ext")[...], np.ones(5))
+    same(dnb.open("far/o.h5", "q")[...], np.arange(7))
+
+
 def test_what_zarr_3_0_raises_where_an_array_is(here, session, monkeypatch):
     zarr = pytest.importorskip("zarr")
     if session.transport.rank is not None:
@@ -296,6 +329,19 @@ def test_arrow_files(here, session, n, compression):
         dnb.open("t", "z")
     with pytest.raises(ValueError, match="good Parquet file"):
         dnb.read_parquet("t", columns=["f"])
+
+
+@pytest.mark.parametrize(("write", "path"), [(dnb.to_parquet, "t"), (dnb.to_feather, "t.arrow")])
+def test_folders_that_were_written_again(here, session, write, path):
+    pytest.importorskip("pyarrow")
+    write(path, {"x": dnb.arange(300, dist="block")})
+    for n, dtype in ((600, "i8"), (10, "i8"), (300, "f4"), (300, "i8")):
+        opened, late = dnb.open(path, "x"), dnb.open(path, "x").later()
+        write(path, {"x": dnb.ones(n, dtype, dist="block")})
+        for call in (opened.read, lambda: opened[1:3], lambda: opened[...], late.to_numpy):
+            with pytest.raises(OSError, match=r"on host .* open the file again if it was written"):
+                call()
+        same(dnb.open(path, "x").read(), np.ones(n, dtype))
 
 
 def test_arrow_files_of_a_folder_and_columns_of_one_name(here, session):

@@ -14,6 +14,7 @@ import numpy as np
 from distnb.common.errors import explain
 from distnb.formats.stored import Box, Stored, check_same, good, stamp_of
 from distnb.formats.text import dtype_of
+from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
 __all__ = ["COMPARISONS", "Column", "Filter", "Sheet", "Table", "brought", "check_folder"]
@@ -116,12 +117,13 @@ class _File(NamedTuple):
     """
 
     path: str
+    stamp: Ints
     kinds: dict[str, str | None]
     rows: tuple[int, ...]
     several: frozenset[str]
 
 
-def _look(sheet: Sheet, root: str) -> _File:
+def _look(sheet: Sheet, stamp: Ints, root: str) -> _File:
     """Return what a file tells; integers of which some may be missing are floats."""
     named = _in_names(root, sheet.path) if sheet.path != root else {}
     names = [field.name for field in sheet.schema]
@@ -132,7 +134,7 @@ def _look(sheet: Sheet, root: str) -> _File:
             kinds[name] = "<f8"
     told = {name: _kind_of(value) for name, value in named.items()}
     several = frozenset([name for name in kinds if names.count(name) > 1])
-    return _File(sheet.path, kinds | told, sheet.rows, several)
+    return _File(sheet.path, stamp, kinds | told, sheet.rows, several)
 
 
 class Table:
@@ -153,8 +155,9 @@ class Table:
         self.names = list(dict.fromkeys(name for file in self._files for name in file.kinds))
 
     def _look(self, file: str) -> _File:
+        stamp = stamp_of(file)
         with contextlib.closing(self._open(file)) as sheet:
-            return _look(sheet, self.path)
+            return _look(sheet, stamp, self.path)
 
     def _without(self, name: str) -> str | None:
         """Return the first file that does not have a column, if there is one."""
@@ -187,7 +190,7 @@ class Table:
     def matching(self, filters: Sequence[Sequence[Filter]]) -> Groups:
         """Return the groups of rows of which some may match all of one of several filters."""
         names, found = {name for several in filters for name, _, _ in several}, []
-        for path, _, rows, _ in self._files:
+        for path, _, _, rows, _ in self._files:
             named = _in_names(self.path, path) if path != self.path else {}
             with contextlib.closing(self._open(path)) as sheet:
                 for k in range(len(rows)):
@@ -199,18 +202,17 @@ class Table:
     def column(self, name: str, groups: Groups | None = None) -> tuple[Stored, View]:
         """Return what is in a column; of some groups of rows alone, if they are given."""
         rows = [
-            (file.path, k, n)
+            (file.path, file.stamp, k, n)
             for file in self._files
             for k, n in enumerate(file.rows)
             if groups is None or (file.path, k) in groups
         ]
-        stamp = () if Path(self.path).is_dir() else stamp_of(self.path)
-        shape = (sum([n for _, _, n in rows]),)
-        chunks = (rows[0][2],) if rows and rows[0][2] else ()
+        shape = (sum([row[-1] for row in rows]),)
+        chunks = (rows[0][-1],) if rows and rows[0][-1] else ()
         details = (name, tuple(rows))
         kind = self._dtype(name)
         assert kind is not None
-        found = Stored(self._format, self.path, stamp, shape, kind, chunks, details)
+        found = Stored(self._format, self.path, (), shape, kind, chunks, details)
         return found, View.whole(shape)
 
     def describe(self, name: str | None) -> tuple[Stored, View]:
@@ -228,10 +230,9 @@ class Column:
     """Reads boxes of a column, group by group, of files that ``open_sheet`` opens."""
 
     def __init__(self, stored: Stored, open_sheet: Callable[[str], Sheet]) -> None:
-        check_same(stored.path, stored.stamp)
         self._path, (self._name, self._groups) = stored.path, stored.details
         self._dtype = np.dtype(stored.dtype)
-        self._opener, self._open = open_sheet, dict[str, Sheet]()
+        self._opener, self._open, self._same = open_sheet, dict[str, Sheet](), set[str]()
         self._last: tuple[int, np.ndarray] = (-1, np.empty(0))
 
     def close(self) -> None:
@@ -243,7 +244,7 @@ class Column:
         """Read a box."""
         (rows,) = box
         at = 0
-        for number, (_, _, n) in enumerate(self._groups):
+        for number, (*_, n) in enumerate(self._groups):
             first, end = (
                 min(len(rows), max(0, -((rows.start - place) // rows.step)))
                 for place in (at, at + n)
@@ -256,7 +257,10 @@ class Column:
 
     def _group(self, number: int) -> np.ndarray:
         if self._last[0] != number:
-            path, k, n = self._groups[number]
+            path, stamp, k, n = self._groups[number]
+            if path not in self._same:  # each file of a folder may be written by itself
+                check_same(path, stamp)
+                self._same.add(path)
             named = _in_names(self._path, path) if path != self._path else {}
             if self._name in named:
                 value = named[self._name]

@@ -160,6 +160,10 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
     stamp = stamp_of(path)
     with good(path, "a good HDF5 file"), _opened(path, "r") as file:
         found = _dataset(file, path, name)
+        _check_here(found, file, path)
+        if found.file != file:  # a link led there, and place and stamp are those of that file
+            own = found.file[found.ref].name  # its name may be that of a link to the link
+            return describe(os.path.abspath(found.file.filename), own)
         check_dtype(found.dtype, f"{path}, dataset {found.name}")
         if found.shape is None:
             raise ValueError(explain(f"file {path}", f"{found.name} is empty", "data", "name one"))
@@ -170,6 +174,17 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
             offset = None  # its elements are not as NumPy's
         details = (found.name, offset)
     return Stored("hdf5", path, stamp, shape, dtype, chunks, details), View.whole(shape)
+
+
+def _check_here(found: Any, file: Any, path: str) -> None:
+    """Raise ValueError for a dataset at an address if its elements are in another file.
+
+    There the library takes the file itself for any other, and finds what is not meant.
+    """
+    several = found.is_virtual and any(x.file_name != "." for x in found.virtual_sources())
+    if is_address(path) and (found.file != file or found.external or several):
+        got, do = f"{found.name!r} in another file", "open it where files are, in a folder"
+        raise ValueError(explain(f"file {path}", got, "data in this one", do))
 
 
 #: What the library and NetCDF keep in attributes for themselves.
@@ -273,10 +288,14 @@ def place(path: str, name: str | None, overwrite: bool) -> Place:
     with _opened(path, "r") as file:
         above = ["/".join(parts[:k]) for k in range(1, len(parts))]
         wrong = [each for each in above if each in file and not _is_group(file[each])]
+        linked = [each for each in above if each in file and file[each].file != file]
         found = file.get(name, getclass=True) if name in file else None
     if wrong:
         told = explain(f"file {path}", f"dataset {wrong[0]!r}", "a group", "use another name=")
         raise ValueError(told)
+    if linked:
+        got, do = f"{linked[0]!r} in another file", "name that file, or use another name="
+        raise ValueError(explain(f"file {path}", got, "a group in it", do))
     if found is not None and (not overwrite or found is not h5py.Dataset):
         kind = "dataset" if found is h5py.Dataset else "group"
         do = "use another name=" + ", or overwrite=True" * (kind == "dataset")
