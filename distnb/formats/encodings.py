@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import zlib
@@ -13,7 +14,7 @@ import numpy as np
 from distnb.formats import archives
 from distnb.formats.stored import module
 
-__all__ = ["ENCODINGS", "PACKED", "lines", "market_text", "packed"]
+__all__ = ["ENCODINGS", "PACKED", "encoded", "lines", "market_text", "packed"]
 
 #: Suffixes of files of text that are compressed.
 PACKED = (".gz", ".zst", ".bz2", ".xz", ".lzma")
@@ -61,6 +62,17 @@ def packed(parts: Iterable[bytes], suffix: str) -> Iterator[bytes]:
         yield pump.flush()
 
 
+def encoded(text: str, encoding: str) -> bytes:
+    r"""Return the bytes of text that stands behind other text: no mark of their order begins it.
+
+    >>> encoded("a", "utf-16-le"), len(encoded("a", "utf-16")), encoded("\xb5", "utf-8-sig")
+    (b'a\x00', 2, b'\xc2\xb5')
+    """
+    encoder = codecs.getincrementalencoder(encoding)()
+    encoder.setstate(0)
+    return encoder.encode(text, final=True)
+
+
 def lines(data: np.ndarray, row: str, encoding: str, suffix: str = "") -> Iterator[bytes]:
     """Yield rows as lines: ``row`` is the format of one, of all columns, with its newline."""
     yield from packed(_lines(data, row, encoding), suffix)
@@ -77,7 +89,7 @@ def _lines(data: np.ndarray, row: str, encoding: str) -> Iterator[bytes]:
             text = (text % _numbers(some, plain)).replace("+-", "-")
         else:
             text = text % _numbers(some, plain)
-        yield text.encode(encoding)
+        yield encoded(text, encoding)
 
 
 def _numbers(some: np.ndarray, plain: bool) -> tuple[Any, ...]:

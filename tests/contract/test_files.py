@@ -449,6 +449,32 @@ def read(name):
         return file.read()
 
 
+def test_savetxt_writes_in_the_encoding_of_the_locale_or_another(here, session):
+    x = fractions((5, 2))
+    for style in (
+        {"header": "\xb5m", "footer": "\u03b1 \u2192 \xb0C"},
+        {"delimiter": "\xb7"},
+        {"header": "\xb5m", "footer": "\xb0C", "encoding": "latin-1"},
+        {"header": "\u03b1", "footer": "f", "encoding": "utf-16"},
+        {"encoding": "utf-8-sig"},
+        {"encoding": "locale"},
+    ):
+        for part in (x, x[:0]):
+            np.savetxt("n.txt", part, **style)
+            dnb.savetxt("a.txt", dnb.array(part, dist="block"), **style)
+            assert read("a.txt") == read("n.txt")
+        np.savetxt("n.txt", x, **style)
+        given = {"delimiter": style.get("delimiter"), "encoding": style.get("encoding")}
+        same(dnb.loadtxt("n.txt", **given), np.loadtxt("n.txt", **given))
+    for style, kind in (
+        ({"header": "\u03b1", "encoding": "latin-1"}, UnicodeEncodeError),
+        ({"delimiter": "\u03b1", "encoding": "latin-1"}, UnicodeEncodeError),
+        ({"encoding": ""}, LookupError),
+    ):
+        with pytest.raises(kind):
+            dnb.savetxt("a.txt", dnb.array(x, dist="block"), **style)
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
 def test_savetxt_compresses(here, session, suffix):
     unpack = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(suffix)
@@ -877,6 +903,8 @@ def test_savetxt_of_no_columns_and_of_no_text(here, session):
         dnb.savetxt("a.txt", dnb.array(part, dist="block"), header="a", footer="b")
         np.savetxt("n.txt", part, header="a", footer="b")
         assert read("a.txt") == read("n.txt")
+    dnb.savetxt("a.txt", dnb.zeros((0, 3), dist="block"), fmt="%x")
+    assert read("a.txt") == b""
     for wrong in ({"header": 3}, {"footer": None}):
         with pytest.raises(TypeError):
             dnb.savetxt("a.txt", dnb.ones((4, 3)), **wrong)

@@ -25,7 +25,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
-from distnb.formats.encodings import packed
+from distnb.formats.encodings import encoded, packed
 from distnb.formats.lines import Given, first_lines
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import blanks_of, share
@@ -90,10 +90,7 @@ def _by_engines(
         return None
     if options["encoding"] == "bytes":
         return None
-    if not options["encoding"]:
-        import locale  # few need it
-
-        options["encoding"] = locale.getpreferredencoding(False)
+    options["encoding"] = _code(options["encoding"])
     if "\n".encode(options["encoding"]) != b"\n":  # lines cannot be told apart by this byte
         return None
     start, lines = first_lines(path, _HEAD, skip)
@@ -105,6 +102,15 @@ def _by_engines(
     columns, first = found
     given = (kind.str, options, first)
     return parsed(need(session), path, start, name, given, (columns,))[0]
+
+
+def _code(encoding: str | None) -> str:
+    """Return the encoding of a file of text, as Python opens it: without one the locale's."""
+    if encoding is not None and encoding != "locale":
+        return encoding
+    import locale  # few need it
+
+    return locale.getpreferredencoding(False)
 
 
 def _first_row(
@@ -390,7 +396,7 @@ def savetxt(
     comments : str
         What begins these.
     encoding : str, optional
-        Of the text; by default Latin-1.
+        Of the text; by default that of the locale, and Latin-1 for open files of bytes.
 
     Examples
     --------
@@ -408,9 +414,11 @@ def savetxt(
         np.savetxt(fname, plain, fmt, *text)
         return
     begin, row, end = _format(X, fmt, text)
-    code, suffix = encoding or "latin1", os.path.splitext(path)[1]
+    code, suffix = _code(encoding), os.path.splitext(path)[1]
     begin += "" if X.size else row * X.shape[0]  # of rows without columns there is nothing else
-    first, last = (b"".join(packed([words.encode(code)], suffix)) for words in (begin, end))
+    row.encode(code)  # which raises
+    bare = begin.encode(code) if begin or end or X.size else b""  # with the mark of their order
+    first, last = (b"".join(packed([x], suffix)) for x in (bare, encoded(end, code)))
     with replacing(path, X.session) as name:
         once(X.session, put, name, 0, first)
         done = append(X, name, len(first), "text", (row, code, suffix))
@@ -421,7 +429,7 @@ def _format(x: Array, fmt: str | Sequence[str], text: tuple[Any, ...]) -> tuple[
     """Return header, format of a row, and footer as NumPy makes them; raise what it raises."""
     delimiter, newline, header, footer, comments, _ = text
     columns = x.shape[1] if x.ndim == 2 else 1
-    sample = np.ones((1, *x.shape[1:]) if x.ndim else (), x.dtype)
+    sample = np.ones((min(1, len(x)), *x.shape[1:]) if x.ndim else (), x.dtype)
     numpys: Any = np.savetxt
     numpys(io.StringIO(), sample, fmt, *text)  # which raises
     several = [fmt] * columns if isinstance(fmt, str) and fmt.count("%") == 1 else fmt
