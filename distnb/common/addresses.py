@@ -42,16 +42,22 @@ def is_address(path: str) -> bool:
     return _PROTOCOL.match(path) is not None
 
 
-def whole_path(path: str | os.PathLike[str]) -> str:
+def whole_path(path: object) -> str:
     """Return the path of a file from the root on; an address as it is."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        got, do = f"{type(path).__name__}", "write what is open to a file that all engines see"
+        raise TypeError(explain("file", got, "a name or a path", do))
     found = os.fsdecode(path)
+    if not found:
+        told = explain("file ''", "no name", "one of a file or a folder", "name it")
+        raise FileNotFoundError(told)
     return found if is_address(found) else os.path.abspath(found)
 
 
 def local_path(path: str | os.PathLike[str]) -> str:
     """Return the path of a file from the root on; raise ValueError for an address."""
-    check_local(found := os.fsdecode(path))
-    return os.path.abspath(found)
+    check_local(found := whole_path(path))
+    return found
 
 
 def check_local(path: str) -> None:

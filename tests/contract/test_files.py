@@ -910,6 +910,34 @@ def test_savetxt_of_no_columns_and_of_no_text(here, session):
             dnb.savetxt("a.txt", dnb.ones((4, 3)), **wrong)
 
 
+def test_files_that_are_none(here, session):
+    x = dnb.ones(3, dist="block")
+    for file in (None, 5):
+        with pytest.raises(TypeError, match=r"save\(\): got file"):
+            dnb.save(file, x)
+    for call in (dnb.load, dnb.loadtxt, dnb.open, dnb.read_csv, lambda name: dnb.savetxt(name, x)):
+        with pytest.raises(FileNotFoundError, match="file '': got no name"):
+            call("")
+    for read in (dnb.read_csv, dnb.open):
+        with pytest.raises(TypeError, match="got BytesIO, expected a name or a path; write"):
+            read(io.BytesIO(b"a\n1\n"))
+    os.mkdir("sub")
+    for write in (np.save, np.savez):
+        write("sub/", x)
+    assert sorted(os.listdir("sub")) == [".npy", ".npz"]
+    assert os.listdir() == ["sub"]
+
+
+@pytest.mark.parametrize("text", ["", "# a\n#b\n"])
+@pytest.mark.filterwarnings("ignore:.*Empty input file")
+def test_genfromtxt_finds_no_dtype_in_no_line(here, session, text):
+    write_text("a.txt", text)
+    for given in ({}, {"ndmin": 2}, {"delimiter": ","}):
+        found, want = (m.genfromtxt("a.txt", dtype=None, **given) for m in (dnb, np))
+        assert (found.shape, found.dtype) == (want.shape, want.dtype)
+        same(dnb.genfromtxt("a.txt", **given), np.genfromtxt("a.txt", **given))
+
+
 def test_stored_members_have_their_checksum(here, session):
     """Of what is read whole: a part cannot be checked."""
     x = fractions((30, 20))

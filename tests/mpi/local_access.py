@@ -43,6 +43,10 @@ def test_getting_and_setting_data(session):
     x.set_full_data(a)
     x.local[...] *= 2
     same(x.to_numpy(), 2 * a)
+    x.local += 1
+    same(x.to_numpy(), 2 * a + 1)
+    x.local = x.local - 1
+    same(x.to_numpy(), 2 * a)
     with pytest.raises(ValueError, match=r"^local data: got shape \(7,\)"):
         x.set_local_data(np.ones(7))
     with pytest.raises(ValueError, match=r"^full data: got shape \(7,\)"):

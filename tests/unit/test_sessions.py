@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import distnb as dnb
@@ -146,3 +147,21 @@ def test_the_status_lists_all(started):
     status = Status(second, [first])
     assert "also open: <distnb session: 2 engines" in repr(status)
     assert "also open" in status._repr_html_()
+
+
+def test_parts_on_engines_are_assigned_by_their_name(started):
+    """As by ``%px A.local += 1``, which writes, and then assigns what it has written."""
+    data = np.arange(14.0).reshape(7, 2)
+    with dnb.inprocess(3) as session:
+        a = dnb.array(data, dist="block")
+        cyclic = dnb.array(data, dist=(("cyclic", 2), "*"))[1:]
+        assert (a.sum(), cyclic.sum()) == (91, 90)
+        for worker in session.transport.workers:
+            part = worker.local(a.operand)
+            part.local += 1
+            part.local = part.local * 2
+            with pytest.raises(ValueError, match="could not broadcast"):
+                part.local = np.ones(7)
+        assert (a.to_numpy() == (data + 1) * 2).all()
+        with pytest.raises(ValueError, match="read-only"):
+            session.transport.workers[0].local(cyclic.operand).local = 5

@@ -1463,6 +1463,10 @@ class DistArray(Array):
         found: np.ndarray = local_part(self).local
         return found
 
+    @local.setter
+    def local(self, values: ArrayLike) -> None:
+        set_local(self, values)
+
     @property
     def global_slices(self) -> tuple[Any, ...]:
         """Where the elements of this rank are in the whole array: a slice or an index array each.

@@ -166,11 +166,15 @@ def tofile(x: Array, file: File, sep: str = "", format: str = "%s") -> None:
         write(x, Stored("raw", name, (), x.shape, x.dtype.str, (), (0,)))
 
 
-def path_of(file: object) -> str | None:
-    """Return the whole path of a file that is given by its name; None if it is open."""
+def path_of(file: object, suffix: str = "") -> str | None:
+    """Return the whole path of a file that is given by its name; None if it is open.
+
+    As NumPy does, what the name does not end in is appended to it: in a folder to no name at all.
+    """
     if not isinstance(file, str | bytes | os.PathLike):
         return None
-    return local_path(os.fsdecode(file))
+    found = os.fsdecode(file)
+    return local_path(found if found.endswith(suffix) else found + suffix)
 
 
 class Archive(Mapping[str, Any]):
@@ -292,9 +296,10 @@ def save_npy(file: File, arr: ArrayLike, allow_pickle: bool = False) -> None:
     if not isinstance(arr, Array):
         np.save(file, arr, allow_pickle)  # type: ignore[arg-type]
         return
-    path = path_of(file)
-    if path is not None and not path.endswith(".npy"):
-        path += ".npy"
+    path = path_of(file, ".npy")
+    if path is None and not hasattr(file, "write"):
+        got, expected = f"file {file!r}", "a name, or an open file"
+        raise TypeError(explain("save()", got, expected, "give one first, then the array"))
     head = npy.header(arr.shape, arr.dtype)
     if path is None or is_stream(path):
         stream: Any = file if path is None else open(path, "wb")  # noqa: SIM115
@@ -481,9 +486,7 @@ def savez_compressed(
 
 
 def _save_archive(file: File, named: dict[str, Any], packed: bool) -> None:
-    path = path_of(file)
-    if path is not None and not path.endswith(".npz"):
-        path += ".npz"
+    path = path_of(file, ".npz")
     if path is None or is_stream(path):
         plain = {k: x.__array__() if isinstance(x, Array) else x for k, x in named.items()}
         (np.savez_compressed if packed else np.savez)(file, **plain)  # type: ignore[arg-type]

@@ -259,7 +259,7 @@ def _plain(file: File, found: object) -> Any:
     if isinstance(found, np.ma.MaskedArray):
         do = "give filling_values=, or use numpy.genfromtxt"
         raise TypeError(explain(f"file {path_of(file) or '(open)'}", "usemask=True", "no mask", do))
-    if isinstance(found, np.ndarray) and not storable(found.dtype):
+    if isinstance(found, np.ndarray) and found.dtype.names != () and not storable(found.dtype):
         named, kind = path_of(file), found.dtype
         got = f"text ({kind})" if kind.names is None else f"columns {kind.names} of several dtypes"
         do = "give dtype= and usecols=, or use distnb.read_csv"
@@ -334,7 +334,8 @@ def genfromtxt(
     Returns
     -------
     DistArray
-        A row for each line; NaN, or what ``filling_values`` says, where a number is missing.
+        A row for each line; NaN, or what ``filling_values`` says, where a number is missing. With
+        ``dtype=None`` of no line NumPy's array without a field, as nothing tells its dtype.
 
     Examples
     --------
@@ -357,6 +358,8 @@ def genfromtxt(
             whole = _plain(
                 fname, numpys(fname, dtype, comments, delimiter, skip_header, *args, **given)
             )
+        if whole.dtype.names == ():  # of no line nothing tells a dtype
+            return whole
         return asarray(whole, dist=dist, grid=grid, session=session)
     return _laid(_shaped(found, ndmin, unpack), dist, grid)
 

@@ -138,7 +138,7 @@ class LocalArray:
 
     def set_local_data(self, data: Any) -> None:
         """Write the local elements."""
-        self.local[...] = data
+        self.local = data
 
     @property
     def local(self) -> np.ndarray:
@@ -164,6 +164,10 @@ class LocalArray:
             to[...] = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
         found.flags.writeable = False
         return found
+
+    @local.setter
+    def local(self, data: Any) -> None:
+        self.local[...] = data  # ``A.local += 1`` assigns what it has written already
 
     def __getitem__(self, key: Any) -> Any:
         raise self._no_part()
