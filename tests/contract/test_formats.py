@@ -3,6 +3,7 @@
 import os
 import struct
 import zlib
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -488,6 +489,36 @@ def test_rows_of_parquet_that_match(here, session, monkeypatch, rows):
             dnb.read_parquet("t.parquet", filters=wrong)
     with pytest.raises(KeyError, match="column 'z'"):
         dnb.read_parquet("t.parquet", filters=[("z", ">", 3)])
+
+
+def test_rows_of_parquet_whose_text_or_date_matches(here, session):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n = 40
+    text = [None if i % 9 == 0 else "tu\xe9"[i % 3] for i in range(n)]
+    days = [date(2024, 1, 1) + timedelta(i) for i in range(n)]
+    columns = {"i": np.arange(n), "s": text, "d": days, "c": pa.array(text).dictionary_encode()}
+    pq.write_table(pa.table(columns), "t.parquet", row_group_size=7)
+    for k, part in enumerate(("eu", "us")):
+        os.makedirs(f"f/r={part}")
+        pq.write_table(pa.table({"i": np.arange(5) + 5 * k}), f"f/r={part}/a.parquet")
+    for path, filters in (
+        ("t.parquet", [("s", "==", "t")]),
+        ("t.parquet", [("s", "!=", "t"), ("i", ">", 9)]),
+        ("t.parquet", [("s", "in", {"u", "\xe9"})]),
+        ("t.parquet", [("c", "not in", ["u"])]),
+        ("t.parquet", [("d", ">", date(2024, 1, 30))]),
+        ("t.parquet", [[("d", "<", datetime(2024, 1, 3))], [("s", ">=", "u"), ("i", "<", 9)]]),
+        ("t.parquet", [("s", "==", "none")]),
+        ("f", [("r", "==", "us")]),
+        ("f", [("r", "in", ["eu", "x"])]),
+    ):
+        want = pq.read_table(path, columns=["i"], filters=filters)["i"].to_numpy()
+        same(dnb.read_parquet(path, columns=["i"], filters=filters)["i"], want)
+    with pytest.raises(ValueError, match=r"t.parquet, row group 0: got .* compares so in 's'"):
+        dnb.read_parquet("t.parquet", columns=["i"], filters=[("s", "==", 3)])
+    for none in ([], [[]]):
+        with pytest.raises(ValueError, match="filters: got .* give None for all rows"):
+            dnb.read_parquet("t.parquet", columns=["i"], filters=none)
 
 
 def test_parquet_columns_behind_nested_ones(here, session):

@@ -253,11 +253,11 @@ def read_parquet(
         The file or the folder, which all engines see.
     columns : sequence of str, optional
         Which columns; by default all, which have to be numbers then.
-    filters : sequence of (column, comparison, number), optional
+    filters : sequence of (column, comparison, value), optional
         Which rows: those that match all of them, or all of one of several sequences, as pyarrow
-        has them. Comparisons are ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in`` and ``not
-        in``; NaN, and so what is missing, matches the last one alone. Groups of rows in which the
-        file tells that none matches are not read.
+        has them; columns of text, dates and the like, too. Comparisons are ``==``, ``!=``, ``<``,
+        ``<=``, ``>``, ``>=``, ``in`` and ``not in``; NaN, and so what is missing, matches the last
+        one alone. Groups of rows in which the file tells that none matches are not read.
     dist, grid, session : optional
         As in :func:`distnb.array`; by default columns are cut where groups of rows end.
 
@@ -360,10 +360,12 @@ def _columns(
 def _several(filters: Sequence[Filter] | Sequence[Sequence[Filter]]) -> list[list[Filter]]:
     """Return sequences of filters, of which one has to match; raise ValueError for others."""
     given: list[Any] = [*filters]
-    several = [[*each] for each in given] if given and isinstance(given[0][0], tuple) else [given]
+    if not given or not all(given):
+        raise ValueError(explain("filters", repr(filters), "some", "give None for all rows"))
+    several = [[*each] for each in given] if isinstance(given[0][0], tuple) else [given]
     for each in [one for found in several for one in found]:
         if len(each) != 3 or each[1] not in COMPARISONS:
-            expected = f"(column, comparison, number), comparisons {[*COMPARISONS]}"
+            expected = f"(column, comparison, value), comparisons {[*COMPARISONS]}"
             raise ValueError(explain("filters", repr(each), expected, "write it so"))
     return several
 
@@ -377,14 +379,19 @@ def _filtered(
 ) -> dict[str, Any]:
     """Return the rows of columns that match."""
     compared = [name for each in filters for name, _, _ in each]
-    table.check(compared)
+    table.check(compared, numbers=False)
     groups = table.matching(filters)
     read = {
         name: read_view(*table.column(name, groups), session=session)
-        for name in dict.fromkeys([*wanted, *compared])
+        for name in dict.fromkeys([*wanted, *filter(table.is_of_numbers, compared)])
     }
-    each = [reduce(and_, [_matches(read[n], op, v) for n, op, v in some]) for some in filters]
-    mask = reduce(or_, each)
+
+    def matches(name: str, comparison: str, value: Any) -> Any:
+        if table.is_of_numbers(name):
+            return _matches(read[name], comparison, value)
+        return read_view(*table.matches(name, comparison, value, groups), session=session)
+
+    mask = reduce(or_, [reduce(and_, [matches(*one) for one in some]) for some in filters])
     found = {name: read[name][mask] for name in wanted}
     if where == (None, None):
         return found

@@ -97,7 +97,9 @@ COMPARISONS: dict[str, Callable[[Any, Any, Any], bool]] = {
 def _ends(sheet: Sheet, group: int, name: str, named: dict[str, str]) -> tuple[Any, Any] | None:
     """Return the least and the greatest element of a column in a group, if they are told."""
     if name in named:
-        return None if named[name] == _NONE else (float(named[name]), float(named[name]))
+        value: Any = named[name]
+        value = float(value) if _kind_of(value) else value
+        return None if value == _NONE else (value, value)
     return sheet.ends(group, name)
 
 
@@ -107,7 +109,40 @@ def _may(ends: tuple[Any, Any] | None, comparison: str, value: Any) -> bool:
     >>> _may((2, 5), "<", 2), _may((2, 5), "in", [1, 3]), _may(None, "<", 2)
     (False, True, True)
     """
-    return ends is None or bool(COMPARISONS[comparison](*ends, value))
+    try:
+        return ends is None or bool(COMPARISONS[comparison](*ends, value))
+    except TypeError:  # Arrow compares more than Python, as dates and times
+        return True
+
+
+#: Comparison, and what with, as bytes of Arrow's: engines get plain data alone.
+Test: TypeAlias = tuple[str, bytes]
+
+
+def _test(comparison: str, value: Any) -> Test:
+    """Return a comparison as it travels."""
+    import pyarrow as pa
+
+    values = pa.table({"value": pa.array([*value] if comparison.endswith("in") else [value])})
+    found = pa.BufferOutputStream()
+    with pa.ipc.new_stream(found, values.schema) as writer:
+        writer.write_table(values)
+    return comparison, found.getvalue().to_pybytes()
+
+
+def _matched(column: Any, test: Test) -> np.ndarray:
+    """Return which elements match, as pyarrow finds them; those that are missing do not."""
+    import pyarrow as pa
+    from pyarrow.dataset import dataset
+    from pyarrow.parquet import filters_to_expression
+
+    comparison, packed = test
+    values = pa.ipc.open_stream(packed).read_all()["value"].combine_chunks()
+    value = values if comparison.endswith("in") else values[0]
+    asked = {"found": filters_to_expression([("x", comparison, value)])}
+    found = dataset(pa.table({"x": column})).to_table(columns=asked, use_threads=False)
+    matched: np.ndarray = found["found"].fill_null(False).to_numpy()
+    return matched
 
 
 class _File(NamedTuple):
@@ -168,8 +203,12 @@ class Table:
         found = [file.kinds.get(name) for file in self._files]
         return None if None in found else np.result_type(*[str(kind) for kind in found]).str
 
-    def check(self, names: Sequence[str]) -> None:
-        """Raise unless each of several columns is in all files, and of numbers."""
+    def is_of_numbers(self, name: str) -> bool:
+        """Tell whether a column is of numbers."""
+        return self._dtype(name) is not None
+
+    def check(self, names: Sequence[str], numbers: bool = True) -> None:
+        """Raise unless each of several columns is in all files, and of numbers if it has to be."""
         good = [name for name in self.names if self._dtype(name) is not None]
         for name in names:
             absent = self._without(name) if name in self.names else None
@@ -183,7 +222,7 @@ class Table:
                 got, expected = f"column {name!r}", f"one of {self.names}"
                 raise KeyError(explain(f"file {self.path}", got, expected, "check it"))
         text = [name for name in names if name not in good]
-        if text:
+        if text and numbers:
             got, do = f"no numbers in {text}", f"use columns={good}"
             raise TypeError(explain(f"file {self.path}", got, "numbers", do))
 
@@ -199,8 +238,21 @@ class Table:
                         found.append((path, k))
         return frozenset(found)
 
+    def matches(
+        self, name: str, comparison: str, value: Any, groups: Groups
+    ) -> tuple[Stored, View]:
+        """Return what tells which elements of a column match, of some groups of rows."""
+        return self._rows(name, "|b1", groups, _test(comparison, value))
+
     def column(self, name: str, groups: Groups | None = None) -> tuple[Stored, View]:
         """Return what is in a column; of some groups of rows alone, if they are given."""
+        kind = self._dtype(name)
+        assert kind is not None
+        return self._rows(name, kind, groups)
+
+    def _rows(
+        self, name: str, kind: str, groups: Groups | None, test: Test | None = None
+    ) -> tuple[Stored, View]:
         rows = [
             (file.path, file.stamp, k, n)
             for file in self._files
@@ -209,9 +261,7 @@ class Table:
         ]
         shape = (sum([row[-1] for row in rows]),)
         chunks = (rows[0][-1],) if rows and rows[0][-1] else ()
-        details = (name, tuple(rows))
-        kind = self._dtype(name)
-        assert kind is not None
+        details = (name, tuple(rows), test)
         found = Stored(self._format, self.path, (), shape, kind, chunks, details)
         return found, View.whole(shape)
 
@@ -230,7 +280,7 @@ class Column:
     """Reads boxes of a column, group by group, of files that ``open_sheet`` opens."""
 
     def __init__(self, stored: Stored, open_sheet: Callable[[str], Sheet]) -> None:
-        self._path, (self._name, self._groups) = stored.path, stored.details
+        self._path, (self._name, self._groups, self._test) = stored.path, stored.details
         self._dtype = np.dtype(stored.dtype)
         self._opener, self._open, self._same = open_sheet, dict[str, Sheet](), set[str]()
         self._last: tuple[int, np.ndarray] = (-1, np.empty(0))
@@ -261,22 +311,36 @@ class Column:
             if path not in self._same:  # each file of a folder may be written by itself
                 check_same(path, stamp)
                 self._same.add(path)
-            named = _in_names(self._path, path) if path != self._path else {}
-            if self._name in named:
-                value = named[self._name]
-                return np.full(n, float("nan") if value == _NONE else value).astype(self._dtype)
-            if path not in self._open:
-                self._open[path] = self._opener(path)
-            with good(path, "good data", f", row group {k}"):
-                column = self._open[path].read(k, self._name)
-                if column.null_count and self._dtype.kind in "biu":
-                    raise ValueError("elements that are missing, where it tells of none")
-                if column.null_count and str(column.type) == "bool":
-                    column = column.cast("int8")
-                found = column.to_numpy()
-            self._check_rounding(path, k, found)
-            self._last = (number, found)
+            self._last = (number, self._elements(path, k, n))
         return self._last[1]
+
+    def _elements(self, path: str, group: int, n: int) -> np.ndarray:
+        named = _in_names(self._path, path) if path != self._path else {}
+        value = named.get(self._name)
+        if value is not None and self._test is None:
+            return np.full(n, float("nan") if value == _NONE else value).astype(self._dtype)
+        if self._test is not None:
+            with good(path, f"what compares so in {self._name!r}", f", row group {group}"):
+                return _matched(self._arrow(path, group, n, value), self._test)
+        with good(path, "good data", f", row group {group}"):
+            column = self._arrow(path, group, n, value)
+            if column.null_count and self._dtype.kind in "biu":
+                raise ValueError("elements that are missing, where it tells of none")
+            if column.null_count and str(column.type) == "bool":
+                column = column.cast("int8")
+            found: np.ndarray = column.to_numpy()
+        self._check_rounding(path, group, found)
+        return found
+
+    def _arrow(self, path: str, group: int, n: int, value: str | None) -> Any:
+        """Return a column of a group, as Arrow's; of text that the name of a folder tells."""
+        if value is not None:
+            import pyarrow as pa
+
+            return pa.array([None if value == _NONE else value] * n, "string")
+        if path not in self._open:
+            self._open[path] = self._opener(path)
+        return self._open[path].read(group, self._name)
 
     def _check_rounding(self, path: str, group: int, found: np.ndarray) -> None:
         """Raise ValueError for integers that are floats for nothing, and would be others."""
