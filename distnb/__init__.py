@@ -136,7 +136,7 @@ class _Views:
 
 Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: _module("plot"))
-for _library in ("pandas", "h5py", "zarr", "scipy.ndimage"):
+for _library in ("pandas", "h5py", "zarr", "scipy.ndimage", "scipy.sparse"):
     when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))
 when_imported("xarray", lambda: _module("libraries.xarray_indexing"))
 Profile.shown = staticmethod(lambda report: _module("widgets.times.timing").TimeReport(report))

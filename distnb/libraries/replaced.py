@@ -1,9 +1,9 @@
 """Libraries that know arrays by their classes get NumPy's: put in place when they are imported.
 
 pandas, h5py and Zarr take other arrays for lists: to pandas a mask is a list of rows 0 and 1. To
-SciPy an output is a dtype. There is no protocol to tell them otherwise. But all that users hand
-over passes through few functions of these libraries. There arrays of ours become NumPy's, within
-the gather budget, and scalars become NumPy's scalars.
+SciPy an output is a dtype, and no operand of a sparse array. There is no protocol to tell them
+otherwise. But all that users hand over passes through few functions of these libraries. There
+arrays of ours become NumPy's, within the gather budget, and scalars become NumPy's scalars.
 
 ======================================== =======================================================
 function of pandas                       what passes through it
@@ -22,6 +22,7 @@ methods of classes                       what these look at before they call one
 **of Zarr**: ``pop_fields``              keys in brackets
 ``NDBuffer``                             what is written
 **of SciPy**: ``ndimage.label``, ...     what is written into; refused if it is on engines
+operators of ``scipy.sparse``            the other operand, with which distnb's do the same
 ======================================== =======================================================
 """
 
@@ -37,6 +38,8 @@ import numpy as np
 
 from distnb.client.array.distarray import DistArray
 from distnb.client.handle.array import in_memory
+from distnb.client.sparse.arithmetic import sent
+from distnb.client.sparse.scipys import is_matrix
 from distnb.common.errors import explain
 from distnb.libraries.hook import put_in_place
 
@@ -56,6 +59,9 @@ _TAKE_ARRAYS = {
     "pandas.core.series": "Series.__init__",
     "h5py._hl.dataset": "Dataset.write_direct",
     "zarr.core.buffer.core": "NDBuffer.__init__",
+    "scipy.sparse._base": "_spbase.__truediv__",
+    "scipy.sparse._dok": "_dok_base.__truediv__",
+    "scipy.sparse._lil": "_lil_base.__truediv__",
 }
 #: Those to which they come also in slices, tuples and lists.
 _TAKE_KEYS = {
@@ -80,6 +86,15 @@ _WRITE = {
         morphological_gradient morphological_laplace watershed_ift zoom
     """,
 }
+#: Operators with a dense result, which lies where the dense operand does.
+_DENSE_RESULT = {
+    "scipy.sparse._base": """
+        _spbase.__add__ _spbase.__radd__ _spbase.__sub__ _spbase.__rsub__ _spbase.__eq__
+        _spbase.__ne__ _spbase.__lt__ _spbase.__le__ _spbase.__gt__ _spbase.__ge__
+        _spbase.maximum _spbase.minimum
+    """,
+    "scipy.sparse._dok": "_dok_base.__add__ _dok_base.__radd__",
+}
 #: Those that make arrays of objects, in which scalars of ours are found.
 _GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
 
@@ -90,6 +105,7 @@ def install(library: str) -> None:
         (_TAKE_ARRAYS, partial(_taking, _array)),
         (_TAKE_KEYS, partial(_taking, _key)),
         (_WRITE, _writing),
+        (_DENSE_RESULT, _densely),
         (_GIVE_OBJECTS, _giving_numbers),
     ):
         for module, names in table.items():
@@ -133,6 +149,17 @@ def _memory(name: str, x: DistArray) -> np.ndarray:
         do = "assign what the function returns: x[...] = ..."
         raise TypeError(explain(name, "an array on engines", "NumPy's, or in the notebook", do))
     return found
+
+
+def _densely(function: _Function) -> _Function:
+    def called(x: Any, other: Any) -> Any:
+        if type(other) is not DistArray:
+            return function(x, other)
+        if not other.ndim or x.ndim > 2 or is_matrix(x):  # whose dense results are matrices
+            return function(x, _array(other))
+        return getattr(sent(x, other.session), function.__name__)(other)
+
+    return called
 
 
 def _key(x: Any) -> Any:

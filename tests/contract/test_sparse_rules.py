@@ -1,6 +1,7 @@
 """What SciPy's sparse arrays do at the edges: in place, of matrices, of wide ones, of bad input."""
 
 import copy
+import operator
 import pickle
 
 import numpy as np
@@ -261,6 +262,26 @@ def test_scipys_warnings_have_their_names():
 
 
 ROWS, COLUMNS = [[0, 1], [2, 5]], [[3, 0], [1, 3]]
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "coo_array", "dok_array", "csr_matrix"])
+def test_scipys_arrays_are_operands_beside_dense_ones(session, kind):
+    a = np.arange(12.0).reshape(3, 4) % 5 - 1
+    m, d = getattr(sp, kind)(a * (a > 1)), dnb.asarray(a)
+    ops = [operator.add, operator.sub, operator.eq, operator.ne, operator.lt, operator.ge]
+    for op in ops:
+        for got, expected in ((op(m, d), op(m, a)), (op(d, m), op(a, m))):
+            assert type(got) is (np.matrix if kind == "csr_matrix" else dnb.DistArray)
+            assert got.dtype == expected.dtype
+            assert np.array_equal(np.asarray(got), expected)
+    assert np.array_equal(np.asarray(m.maximum(d)), m.maximum(a))
+    assert np.array_equal(np.asarray(m.minimum(d[0])), m.minimum(a[0]))
+    with np.errstate(all="ignore"):
+        got, expected = m / d, m / a
+    assert type(got) is type(expected)
+    assert np.array_equal(got.toarray(), expected.toarray(), equal_nan=True)
+    with pytest.raises(NotImplementedError, match="nonzero scalar"):
+        sp.csr_array(m) + dnb.asarray(2.0)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

@@ -465,6 +465,18 @@ def test_all_uses_of_a_lost_array_raise(three):
     assert three.connection.ready
 
 
+def test_a_lost_array_prints_what_it_is(three):
+    powers = dnb.arange(9) ** dnb.arange(-3, 6)
+    total = powers.sum()
+    with pytest.raises(ValueError, match="negative integer powers"):
+        str(powers)
+    for x in (powers, total):
+        assert str(x) == f"{x}" == repr(x)
+        assert "content lost" in str(x)
+    with pytest.raises(dnb.LostArrayError):
+        f"{total:.1f}"
+
+
 def test_a_mask_does_not_heal(three):
     x, mask = dnb.ones(9), dnb.arange(9) > 4
     lose(three, x)

@@ -118,7 +118,7 @@ from distnb.client.shape.repeating import repeat
 from distnb.client.shape.reshaping import flatten, ravel, reshape, set_shape, set_size
 from distnb.client.shape.splits import Splits
 from distnb.common.config import config
-from distnb.common.errors import GatherError, explain
+from distnb.common.errors import GatherError, LostArrayError, explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
 
@@ -270,13 +270,20 @@ class DistArray(Array):
         return showing.text(self, self.layout, showing.shown(self))
 
     def __str__(self) -> str:
-        """Return the elements as NumPy prints them; of a large array, the edges are fetched."""
-        return array_str(self)
+        """Return the elements as NumPy prints them; of a large array, the edges are fetched.
+
+        Of an array whose content is lost, and was told to be, this is its ``repr``.
+        """
+        try:
+            return array_str(self)
+        except LostArrayError:
+            return repr(self)
 
     def __format__(self, spec: str) -> str:
         if self.ndim and spec:
             raise TypeError("unsupported format string passed to numpy.ndarray.__format__")
-        return str(self) if self.ndim else format(self.item(), spec)
+        told = self.dbase.lost and not spec
+        return str(self) if self.ndim or told else format(self.item(), spec)
 
     def _repr_html_(self) -> str:
         return showing.card(self.layout, showing.shown(self))

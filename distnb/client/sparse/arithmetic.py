@@ -34,6 +34,7 @@ __all__ = [
     "is_sparse",
     "merged",
     "ours",
+    "sent",
 ]
 
 #: Comparisons -> the method of SciPy's arrays.
@@ -112,9 +113,13 @@ def ours(x: Any, like: Sparse) -> Any:
     if isinstance(x, Sparse):
         check_session(x.data, like.session)
         return x
-    kind = like._kind(x.format if x.format in ("csr", "csc") else "csr")
-    kind = kind if x.ndim > 1 else like._kind("coo")
-    return kind(x, session=like.session)
+    return sent(x, like.session)
+
+
+def sent(x: Any, session: Session) -> Any:
+    """Return a sparse array of SciPy's as a distributed one: in rows or columns, or COO."""
+    name = "coo" if x.ndim != 2 else x.format if x.format in ("csr", "csc") else "csr"
+    return Sparse.kinds[name](x, session=session)
 
 
 def fits(shape: Ints, into: Ints) -> bool:
