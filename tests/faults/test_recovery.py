@@ -296,6 +296,38 @@ def test_what_engines_die_of_each_time_is_left_out(doomed, at_once, monkeypatch)
 
 
 @pytest.mark.tier("test-all")
+def test_tasks_that_engines_die_of_each_time_are_left_out(doomed, at_once, monkeypatch):
+    monkeypatch.setattr(recovery, "_DEATHS", 2)
+    x = dnb.array(numbers(50, 50), dist="block")
+
+    def end(part):
+        os._exit(1)
+
+    with pytest.raises(dnb.EngineError, match=r"got 2 deaths at 'foreach \(.*end\)' at"):
+        dnb.foreach(end, x.splits(2))
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+
+
+@pytest.mark.tier("test-all")
+def test_tasks_that_were_updating_an_array_when_engines_died(doomed, at_once, tmp_path):
+    x = dnb.array(numbers(50, 50), dist="block")
+    doomed.flush()
+
+    def end(part, path):
+        part += 1
+        if not os.path.exists(path):
+            open(path, "w").close()
+            os._exit(1)
+
+    with pytest.raises(dnb.LostArrayError, match=r"^foreach \(.*end\): got no results: .*again$"):
+        dnb.foreach(end, x.splits(2), str(tmp_path / "begun"), update=0)
+    lost(x.to_numpy)
+    x[:] = numbers(50, 50)
+    dnb.foreach(end, x.splits(2), str(tmp_path / "begun"), update=0)
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50) + 1)
+
+
+@pytest.mark.tier("test-all")
 def test_engines_that_die_while_they_take_over(doomed, monkeypatch):
     x = dnb.array(numbers(50, 50))
     x += 1

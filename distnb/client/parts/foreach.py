@@ -121,8 +121,7 @@ def foreach(
     cuts = cuts_of_all(splits, [args[k] for k in updated], session)
     found = _prepared(args, dict(zip(map(id, splits), cuts, strict=True)), updated, written)
     outcome = _run(session, function, args, constants, found, cuts[0], updated)
-    name = calling.name_of(function)
-    outcome.check(name, _told_of(args, cuts), bool(updated))
+    outcome.check(_told_of(args, cuts), bool(updated))
     for one in found.values():
         if one.target is not None:
             one.target[...] = one.arrays[0]
@@ -220,16 +219,18 @@ def _run(
         kind, *more = one.what
         described.append((kind, len(ins), k in updated, *more))
         ins += one.arrays
-    report = new_report(session, cuts.homes[-1])
-    outs = [report, *[found[k].arrays[0] for k in sorted(updated)]]
-    written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
     number = session.functions.number(text)
-    head = (number, calling.name_of(function))
+    read = tuple([x.operand for x in ins])
+    updates = [found[k].arrays[0].operand for k in sorted(updated)]
+    # last, for the above may send: it has to be made again where the tasks run again
+    report = new_report(session, cuts.homes[-1])
+    written = (report.operand, *updates)
+    name = calling.name_of(function)
     apart = session.transport.rank is None and not session.transport.inline
-    arguments = (*head, cuts.homes, tuple(described), apart)
+    arguments = (number, name, cuts.homes, tuple(described), apart)
     session.record(Collective("foreach", written, read, arguments, session.site()))
     session.functions.trim()
-    return Outcome(report, cuts.homes)
+    return Outcome(report, cuts.homes, name)
 
 
 def _told_of(args: Sequence[Any], cuts: Sequence[Cuts]) -> list[str]:

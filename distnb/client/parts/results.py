@@ -17,7 +17,7 @@ from distnb.client.sparse.commands import made
 from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.scipys import scipy_sparse
 from distnb.common.config import config
-from distnb.common.errors import GatherError, explain
+from distnb.common.errors import GatherError, LostArrayError, explain
 from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Collective
 
@@ -99,11 +99,13 @@ class Outcome:
         What engines told; reading it waits for them.
     homes : tuple of int
         Where the tasks of each engine begin.
+    name : str
+        The function's.
     """
 
-    def __init__(self, report: Array, homes: Ints) -> None:
-        self.report, self.homes, self.session = report, homes, report.session
-        parts = np.split(report.to_numpy(), self.session.size)
+    def __init__(self, report: Array, homes: Ints, name: str) -> None:
+        self.report, self.homes, self.name, self.session = report, homes, name, report.session
+        parts = np.split(self._read(report), self.session.size)
         lengths = [int(part[:8].view(np.int64)[0]) for part in parts]
         texts = [part[8 : 8 + n] for part, n in zip(parts, lengths, strict=True)]
         if any(n > text.size for n, text in zip(lengths, texts, strict=True)):
@@ -125,6 +127,17 @@ class Outcome:
             sys.stdout.write(out)
             sys.stderr.write(err)
 
+    def _read(self, array: Array) -> np.ndarray:
+        """Return an array that engines told in; if it is lost, the error is of the call."""
+        try:
+            return array.to_numpy()
+        except LostArrayError:
+            why = array.dbase.lost
+            got = f"no results: {why}" if isinstance(why, str) else "no results"
+            do = "make anew what it updates, and call it again"
+            what = f"foreach ({self.name})"
+            raise LostArrayError(explain(what, got, "tasks that end", do)) from None
+
     def _kept(self, lengths: list[int], is_report: bool) -> list[np.ndarray]:
         """Return what engines kept: their reports, or their arrays."""
         total = sum(lengths)
@@ -140,20 +153,20 @@ class Outcome:
         ends = (0, *accumulate(lengths))
         out = _bytes_of(self.session, ends)
         self._record("foreach.tell", out, (is_report,))
-        return np.split(out.to_numpy(), ends[1:-1])
+        return np.split(self._read(out), ends[1:-1])
 
     def _record(self, op: str, out: Array, args: tuple[Any, ...]) -> None:
         session, report = self.session, self.report.operand
         session.record(Collective(op, (out.operand,), (report,), args, session.site()))
 
-    def check(self, name: str, parts: list[str], updated: bool) -> None:
+    def check(self, parts: list[str], updated: bool) -> None:
         """Raise what a task raised; ``parts`` tells which part of what each task has."""
         if not self.failures:
             return
         task, kinds, message, trace, packed, rank = min(self.failures)
         error = _unpacked(packed) or exception_like(kinds, message)
         others = sorted(f[0] for f in self.failures if f[0] != task)
-        note = f"raised in task {task} of {self.homes[-1]} of foreach ({name}) on rank {rank}"
+        note = f"raised in task {task} of {self.homes[-1]} of foreach ({self.name}) on rank {rank}"
         note += f", which had {parts[task]}" if parts[task] else ""
         note += f"\ntasks {others} failed, too" if others else ""
         if updated:
