@@ -26,19 +26,30 @@ class CtrlC:
         Tells whether that has happened after which the seconds are counted.
     then : callable, optional
         Is called when Ctrl-C has been pressed.
+    number : int, optional
+        Another signal to send in place of Ctrl-C's.
+    error : type, optional
+        What its handler raises.
     """
 
-    def __init__(self, *delays, after=lambda: True, then=lambda: None):
-        self.after, self.then = after, then
+    def __init__(
+        self,
+        *delays,
+        after=lambda: True,
+        then=lambda: None,
+        number=signal.SIGINT,
+        error=KeyboardInterrupt,
+    ):
+        self.after, self.then, self.number, self.error = after, then, number, error
         self.ended = threading.Event()
         self.threads = [threading.Thread(target=self._press, args=(delay,)) for delay in delays]
         #: Whether the block runs, and whether Ctrl-C came through.
         self.open = self.came = False
 
     def __enter__(self):
-        self.before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGALRM)}
+        self.before = {n: signal.getsignal(n) for n in (self.number, signal.SIGALRM)}
         self.hook, sys.unraisablehook = sys.unraisablehook, self._dropped
-        signal.signal(signal.SIGINT, self._come)
+        signal.signal(self.number, self._come)
         signal.signal(signal.SIGALRM, lambda *_: self._send())
         for thread in self.threads:
             thread.start()
@@ -56,7 +67,7 @@ class CtrlC:
         sys.unraisablehook = self.hook
         if kind is None:
             pytest.fail("Ctrl-C did not come out of the block")
-        return kind is KeyboardInterrupt
+        return kind is self.error
 
     def soon(self, delay=0.3):
         """Press Ctrl-C in some seconds, from within the block."""
@@ -71,7 +82,7 @@ class CtrlC:
         self.then()
 
     def _send(self):
-        os.kill(os.getpid(), signal.SIGINT)  # so that it ends a wait of the main thread
+        os.kill(os.getpid(), self.number)  # so that it ends a wait of the main thread
 
     def _again(self):
         self.soon(_AGAIN)
@@ -85,10 +96,10 @@ class CtrlC:
             self._again()
         else:
             self.came = True
-            raise KeyboardInterrupt
+            raise self.error
 
     def _dropped(self, unraisable):
-        if unraisable.exc_type is KeyboardInterrupt:
+        if unraisable.exc_type in (KeyboardInterrupt, self.error):
             self.came = False
             self._again()
         else:

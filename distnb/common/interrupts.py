@@ -1,8 +1,13 @@
-"""Ctrl-C, deferred while something is half done.
+"""Ctrl-C and other signals, deferred while something is half done.
 
-Python raises KeyboardInterrupt between any two instructions of the main thread. A step that must
-be done wholly or not at all defers the signal until its end, and lets it through where it waits.
-Other threads never get it.
+Python raises KeyboardInterrupt between any two instructions of the main thread, and so it does with
+whatever handlers of other signals raise: of SIGALRM for a time limit, of SIGTERM at the end of a
+job. A step that must be done wholly or not at all defers them until its end, and lets them through
+where it waits. Other threads never get them.
+
+What they raise where they are let through is KeyboardInterrupt, whatever a handler raised: so all
+who wait need to know of one exception, and nothing takes a handler's TimeoutError for its own. The
+handler's exception takes its place at the end of the step.
 
 Engines are told to stop by signals of distnb's own. Unlike SIGINT they do nothing outside of such
 a window, so they can never make an engine lose a message. ``STOP`` comes from another process, and
@@ -16,8 +21,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
@@ -43,29 +49,87 @@ STOP = signal.SIGUSR2
 #: What makes the main thread look whether it is to stop. Where nobody listens it is ignored.
 WAKE = signal.SIGURG
 
+_SIGINT = int(signal.SIGINT)
+#: What users handle by functions that raise; Ctrl-C is the first to be as it was.
+_NUMBERS = tuple(
+    map(
+        int,
+        (
+            signal.SIGINT,
+            signal.SIGHUP,
+            signal.SIGQUIT,
+            signal.SIGUSR1,
+            signal.SIGUSR2,
+            signal.SIGALRM,
+            signal.SIGTERM,
+            signal.SIGVTALRM,
+            signal.SIGPROF,
+            signal.SIGXCPU,
+        ),
+    )
+)
+
 
 class _Deferral(NamedTuple):
-    """What to do with Ctrl-C outside of the block, and what came meanwhile."""
+    """What signals do outside of the block, and what came meanwhile."""
 
-    handler: Callable[..., Any]
-    noted: list[tuple[Any, ...]]
+    #: Signal -> what it does where it is let through; that of Ctrl-C is STOP's and WAKE's as well.
+    handlers: dict[int, Callable[..., Any]]
+    noted: dict[int, tuple[Any, ...]]
     windows: list[bool]
     shields: list[bool]
+    #: What was raised where KeyboardInterrupt was.
+    raised: list[BaseException]
 
-    def come(self, *args: Any) -> None:
+    def come(self, number: int, frame: Any) -> None:
         """Do what the handler does where that is let through, else note it."""
         if self.windows and not self.shields:
             self.windows.clear()  # if the handler raises, nothing more is let through
-            self.handler(*args)
+            self._handle(number, (number, frame))
             self.windows.append(True)
+            if self.noted:
+                self.catch_up()
         else:
-            self.noted.append(args)
+            self.noted[number] = number, frame
 
     def catch_up(self) -> None:
         """Do what was deferred, of which there must be something."""
-        args = self.noted[-1]
-        self.noted.clear()
-        self.handler(*args)
+        try:
+            self._handle(*self.noted.popitem())
+        finally:
+            if self.noted:
+                self.catch_up()
+
+    def _handle(self, number: int, args: tuple[Any, ...]) -> None:
+        """Call a handler; within the block it raises nothing but KeyboardInterrupt."""
+        try:
+            self.handlers.get(number, signal.default_int_handler)(*args)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if not _DEFERRALS:
+                raise
+            self.raised.append(error)
+            raise KeyboardInterrupt from None
+
+    def end(self, before: dict[int, Any]) -> None:
+        """Let all be handled as before, and raise what is to come out of the block."""
+        try:
+            _set(before, before.values())
+        except BaseException:  # what was put back raised at once, and others may not be
+            self.end(before)
+            raise
+        try:
+            if self.noted:
+                self.catch_up()
+        finally:
+            if self.raised:
+                raise self.raised.pop()
+
+
+def _set(numbers: Iterable[int], handlers: Iterable[Any]) -> None:
+    """Set handlers, with no instruction between two."""
+    [*map(_signal.signal, numbers, handlers)]
 
 
 _DEFERRALS: list[_Deferral] = []
@@ -76,30 +140,47 @@ os.register_at_fork(after_in_child=lambda: _MAIN.__setitem__(0, get_ident()))
 
 @contextmanager
 def deferred_interrupts(forget: bool = False, handler: Any = None) -> Iterator[None]:
-    """Defer Ctrl-C until the end of the outermost such block, or drop what comes (``forget``).
+    """Defer signals until the end of the outermost such block, or drop Ctrl-C (``forget``).
 
     ``handler`` is what Ctrl-C does where it is let through, by default what it does outside.
     """
-    here = not _DEFERRALS and get_ident() == _MAIN[0]
-    before = _signal.getsignal(signal.SIGINT) if here else None
-    handler = handler or before
-    if before is None or not callable(handler):
+    before = {} if _DEFERRALS or get_ident() != _MAIN[0] else _handlers(handler is not None)
+    if not before:
         yield
         return
-    deferral = _Deferral(handler, [], [], [])
-    _signal.signal(signal.SIGINT, deferral.come)
-    _DEFERRALS.append(deferral)
+    handlers = before if handler is None else before | {_SIGINT: handler}
+    deferral = _Deferral(handlers, {}, [], [], [])
+    come = deferral.come
     try:
+        _DEFERRALS.append(deferral)
+        _set(before, repeat(come))
         yield
     finally:
-        _DEFERRALS.remove(deferral)
-        _signal.signal(signal.SIGINT, before)
-        if deferral.noted and not forget:
-            deferral.catch_up()
+        _DEFERRALS.clear()
+        if forget:
+            deferral.noted.pop(_SIGINT, None)
+        # what a handler, or what was let in, has set instead stays
+        deferral.end({n: h for n, h in before.items() if _signal.getsignal(n) == come})
+
+
+def _handlers(ignored: bool) -> dict[int, Any]:
+    """Return the functions that handle signals; also what handles Ctrl-C if that is ``ignored``."""
+    found = [*map(_signal.getsignal, _NUMBERS)]
+    if found != _SEEN[0][0]:
+        each = zip(_NUMBERS, found, strict=True)
+        _SEEN[0] = found, {n: known for n, known in each if callable(known) and known is not _stop}
+    handlers = _SEEN[0][1]
+    if ignored and _SIGINT not in handlers and found[0] is not None:
+        return {_SIGINT: found[0]} | handlers
+    return handlers
+
+
+#: What the signals were handled by when last looked at, and which of that are functions.
+_SEEN: list[tuple[list[Any], dict[int, Any]]] = [([], {})]
 
 
 def interruptible(function: Callable[[], _T]) -> _T:
-    """Call a function where interrupts are deferred, and let them through, also earlier ones.
+    """Call a function where signals are deferred, and let them through, also earlier ones.
 
     Not a context manager: KeyboardInterrupt can come between the end of its block and its own code.
     """
@@ -116,7 +197,7 @@ def interruptible(function: Callable[[], _T]) -> _T:
 
 
 def shielded(function: Callable[[], _T]) -> _T:
-    """Call a function and defer Ctrl-C once more, within a function that is ``interruptible``."""
+    """Call a function and defer signals once more, within a function that is ``interruptible``."""
     if not _DEFERRALS or get_ident() != _MAIN[0] or not _DEFERRALS[-1].windows:
         return function()
     deferral = _DEFERRALS[-1]
@@ -176,7 +257,7 @@ def _stop(*args: Any) -> None:
         _DEFERRALS[-1].windows.clear()
         raise KeyboardInterrupt
     if _DEFERRALS:
-        _DEFERRALS[-1].noted.append(args)
+        _DEFERRALS[-1].noted[_SIGINT] = args
 
 
 def _wake(number: int, frame: Any) -> None:
@@ -184,7 +265,7 @@ def _wake(number: int, frame: Any) -> None:
         return
     deferral = _DEFERRALS[-1]
     if deferral.shields:
-        deferral.noted.append((number, frame))
+        deferral.noted[_SIGINT] = number, frame
         return
     if insist(frame, wake_main) or deferral.windows:
         deferral.windows.clear()

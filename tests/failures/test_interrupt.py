@@ -1,5 +1,6 @@
 """Ctrl-C ends every wait within moments; what was written is lost, and all else is as before."""
 
+import contextlib
 import gc
 import random
 import signal
@@ -316,6 +317,19 @@ def test_a_timeout_of_engines_of_this_process(three, gate):
     assert total.item() == 9
 
 
+def test_what_another_signal_raises_ends_a_wait_as_ctrl_c_does(cluster, gate):
+    """Also an exception that distnb itself raises, and that leaves engines at work then."""
+    w = World(cluster)
+    plant(cluster, 1, REDUCE, gate.stand)
+    total = w.dist.b.sum()
+    with CtrlC(0.1, after=gate.come, number=signal.SIGUSR1, error=TimeoutError):
+        total.item()
+    assert reading(total) is dnb.LostArrayError
+    w.check()
+    support.work(cluster)
+    quiet(cluster)
+
+
 # Interrupts that come another way than from the notebook
 
 
@@ -538,9 +552,38 @@ def held_let_through_and_shielded(done):
         done.append("after")
 
 
+@contextlib.contextmanager
+def raising(number, error):
+    """Let a signal raise an exception; it is handled by the same function at the end."""
+
+    def handler(*args):
+        raise error
+
+    before = signal.signal(number, handler)
+    try:
+        yield
+        assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [
+        (signal.SIGINT, KeyboardInterrupt),
+        (signal.SIGALRM, TimeoutError),
+        (signal.SIGTERM, SystemExit),
+    ],
+)
 @pytest.mark.parametrize("function", [held_and_let_through, held_let_through_and_shielded])
-def test_ctrl_c_at_every_instruction(function):
+def test_a_signal_at_every_instruction(function, number, error):
     """Wherever it comes, it comes out once, and everything is as before."""
+    with raising(number, error):
+        at_every_instruction(function, number, error)
+
+
+def at_every_instruction(function, number, error):
+    handlers = [signal.getsignal(n) for n in (signal.SIGINT, number)]
     for at in range(1, 3000):
         left, done = [at], []
 
@@ -549,23 +592,94 @@ def test_ctrl_c_at_every_instruction(function):
             if event == "opcode":
                 left[0] -= 1
                 if left[0] == 0:
-                    signal.raise_signal(signal.SIGINT)
+                    signal.raise_signal(number)
             return trace
 
         sys.settrace(trace)
         try:
             function(done)
-        except KeyboardInterrupt:
+        except error:
             done.append("out")
         finally:
             sys.settrace(None)
         gc.collect(1)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, at
+        assert [signal.getsignal(n) for n in (signal.SIGINT, number)] == handlers, at
         assert interrupts._DEFERRALS == [], at
         assert ("out" in done) == (left[0] <= 0), at
         if left[0] > 0:
             break
     assert 100 < at < 2999
+
+
+def test_what_handlers_raise_comes_out_as_it_is():
+    """Within, it is KeyboardInterrupt: no wait takes it for its own."""
+    error, within = TimeoutError("mine"), []
+    with raising(signal.SIGALRM, error):
+        with pytest.raises(TimeoutError) as found, interrupts.deferred_interrupts():
+            signal.raise_signal(signal.SIGALRM)
+            within.append("put off")
+            try:
+                interrupts.interruptible(lambda: within.append("not run"))
+            except KeyboardInterrupt:
+                within.append("let through")
+        assert found.value is error
+        with pytest.raises(TimeoutError) as found, interrupts.deferred_interrupts(forget=True):
+            signal.raise_signal(signal.SIGALRM)  # only Ctrl-C is forgotten
+        assert found.value is error
+    assert within == ["put off", "let through"]
+
+
+def test_each_of_several_signals_is_handled():
+    came = []
+    before = signal.signal(signal.SIGTERM, lambda *args: came.append("SIGTERM"))
+    try:
+        with pytest.raises(KeyboardInterrupt), interrupts.deferred_interrupts():
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+                signal.raise_signal(number)
+            assert came == []
+        assert came == ["SIGTERM"]
+        # also one that comes of what another one's handler does
+        signal.signal(signal.SIGTERM, lambda *args: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt), interrupts.deferred_interrupts():
+            interrupts.interruptible(
+                lambda: [signal.raise_signal(signal.SIGTERM), came.append("not run")]
+            )
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert came == ["SIGTERM"]
+
+
+def test_what_a_handler_sets_stays():
+    def handler(*args):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise SystemExit
+
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        with pytest.raises(SystemExit), interrupts.deferred_interrupts():
+            interrupts.interruptible(lambda: signal.raise_signal(signal.SIGTERM))
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_one_that_raises_as_soon_as_it_is_put_back(monkeypatch):
+    """The others are put back all the same."""
+    put, left = interrupts._signal.signal, [signal.SIGINT]
+
+    def signals(number, handler):
+        put(number, handler)
+        if handler is signal.default_int_handler and left:
+            signal.raise_signal(left.pop())
+
+    with (
+        raising(signal.SIGALRM, TimeoutError),
+        monkeypatch.context() as patch,
+        pytest.raises(KeyboardInterrupt),
+        interrupts.deferred_interrupts(),
+    ):
+        patch.setattr(interrupts._signal, "signal", signals)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_the_signal_for_engines_does_nothing_elsewhere():

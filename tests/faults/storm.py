@@ -1,4 +1,7 @@
-"""Several Ctrl-C close together, at random: ``python -m tests.faults.storm TRIALS``."""
+"""Several Ctrl-C close together, at random: ``python -m tests.faults.storm TRIALS``.
+
+Among them are other signals, whose handlers raise something else.
+"""
 
 import faulthandler
 import os
@@ -16,11 +19,25 @@ import distnb as dnb
 _PATIENCE = 380
 
 
-def press(delays):
-    """Press Ctrl-C after some seconds, and again after some more."""
-    for delay in delays:
+#: What handlers raise.
+RAISED = {
+    signal.SIGINT: KeyboardInterrupt,
+    signal.SIGALRM: TimeoutError,
+    signal.SIGTERM: SystemExit,
+    signal.SIGUSR1: ValueError,
+}
+
+
+def raises(number, frame):
+    """Raise what the signal is to raise."""
+    raise RAISED[number]
+
+
+def press(presses):
+    """Send a signal after some seconds, and others after some more."""
+    for delay, number in presses:
         time.sleep(delay)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
 
 
 def turns(a, chance):
@@ -37,7 +54,8 @@ def trial(a, chance, gap):
     dnb.config.flush_size = chance.choice([1, 5, 100, 1000])
     delays = [chance.uniform(0.0005, 0.03)]
     delays += [chance.uniform(0, gap) for _ in range(chance.choice([1, 1, 2, 3]))]
-    thread = threading.Thread(target=press, args=(delays,))
+    presses = [(delay, chance.choice(list(RAISED))) for delay in delays]
+    thread = threading.Thread(target=press, args=(presses,))
     while True:
         try:
             if thread.ident is None:
@@ -47,14 +65,15 @@ def trial(a, chance, gap):
                 time.sleep(0.001)
             time.sleep(0.001)
             break
-        except KeyboardInterrupt:
-            pass
+        except tuple(RAISED.values()) as error:
+            assert type(error) in RAISED.values()  # distnb's own are derived from these
     assert a.sum().item() == 40_000 * 39_999 / 2
 
 
 def main():
     """Run the trials."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in RAISED:
+        signal.signal(number, raises)
     faulthandler.dump_traceback_later(_PATIENCE, exit=True)
     trials, chance = int(sys.argv[1]), random.Random(7)
     with dnb.start(2) as session:
