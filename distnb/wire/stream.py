@@ -113,7 +113,8 @@ class Stream:
             if self.closed:
                 return
             first = not self._unsent
-            self._unsent.append(memoryview(intro + sizes + head))
+            # not as one: there may be no memory for a second head
+            self._unsent.extend((memoryview(intro + sizes), memoryview(head)))
             self._unsent.extend(p.data for p in pieces if len(p))
             if first:
                 self._push()

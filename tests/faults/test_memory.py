@@ -76,6 +76,35 @@ def test_a_head_without_room_has_the_memory_that_was_kept_for_it(monkeypatch):
 
 
 @pytest.mark.ways("openmpi")
+def test_a_head_is_sent_from_where_it_lies():
+    here, there = joined("local", None)
+    head = bytes(30_000_000)
+    here.send(head)
+    assert any(piece.obj is head for piece in list(here._unsent))
+    for end in (there, here):
+        end.close()
+
+
+def test_a_reply_without_room_has_the_memory_that_was_kept_for_it(cluster):
+    """One engine has none for it, of which the others know nothing."""
+    support.on_rank(
+        cluster,
+        1,
+        """
+        from distnb.engines.server import batch_server
+        def fails(*args, server=batch_server, sent=batch_server._as_sent):
+            server._as_sent = sent
+            raise MemoryError
+        batch_server._as_sent = fails
+        """,
+    )
+    x = dnb.ones(9)
+    for _ in range(2):  # the first may go through ipyparallel
+        assert x.sum().item() == 9
+    name = "found = __import__('distnb').engines.server.batch_server._as_sent.__name__"
+    assert support.on_rank(cluster, 1, name) == "_as_sent"
+
+
 def test_in_the_notebook(cluster, monkeypatch):
     x, small = dnb.arange(300_000.0), dnb.ones(5)
     cluster.flush()

@@ -31,6 +31,8 @@ __all__ = ["BatchServer"]
 
 #: Milliseconds to wait for a batch that was sent before.
 _LATE = 10_000
+#: Bytes that are kept for a reply where memory has run out: what tells of many failures is long.
+_SPARE = 1 << 22
 
 
 class BatchServer:
@@ -64,6 +66,7 @@ class BatchServer:
     ) -> None:
         self._run = run
         self._done = 0
+        self._spare: bytearray | None = bytearray(_SPARE)
         self._loop = asyncio.get_running_loop()
         self._context = zmq.Context()  # CURVE must not judge ipykernel's sockets
         self._local: PeerAuthentication | None = None
@@ -158,12 +161,29 @@ class BatchServer:
         arrays: list[np.ndarray] = []
         try:
             if session:
-                content, arrays = replies.encode(self._run(session, message, buffers))
+                content, arrays = self._encoded(done, self._run(session, message, buffers))
             else:  # a greeting; it goes back as it came
-                content, arrays = message, [a for a in buffers if a is not None]
-            state = "ok"
+                content = f"{number} ok\n".encode() + message
+                arrays = [a for a in buffers if a is not None]
         except BaseException as error:  # what a batch raises is no reply, but the client must know
-            state, content, arrays = "error", repr(error).encode(), []
+            content, arrays = f"{number} error\n{error!r}".encode(), []
         self._done = done
         with contextlib.suppress(zmq.Again):  # the client is gone
-            channel.send(f"{number} {state}\n".encode() + content, arrays)
+            channel.send(content, arrays)
+
+    def _encoded(self, number: int, reply: Reply) -> tuple[bytes, list[np.ndarray]]:
+        """Return a reply as it is sent; if there is no memory, in that which was kept for it.
+
+        Without a reply the client would wait for ever.
+        """
+        try:
+            self._spare = self._spare or bytearray(_SPARE)
+            return _as_sent(number, reply)
+        except MemoryError:
+            self._spare = None
+            return _as_sent(number, reply)
+
+
+def _as_sent(number: int, reply: Reply) -> tuple[bytes, list[np.ndarray]]:
+    content, arrays = replies.encode(reply)
+    return f"{number} ok\n".encode() + content, arrays
