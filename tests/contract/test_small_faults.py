@@ -50,6 +50,16 @@ def test_results_with_their_axes_can_be_written(op, dist):
         np.testing.assert_allclose(found[3].to_numpy(), found[1], rtol=1e-6)
 
 
+def test_nothing_is_put_into_an_empty_array():
+    """NumPy says so before it looks whether there is anything to put."""
+    for cutoff in (0, 1 << 16):
+        with setting(cutoff=cutoff):
+            for values in ([], [1.0], dnb.zeros((3, 0))):
+                with pytest.raises(IndexError, match="empty array"):
+                    dnb.put(dnb.zeros((3, 0)), [-1], values)
+            assert dnb.put(dnb.zeros((3, 0)), [], [1.0]) is None
+
+
 def test_results_of_no_axes_can_be_read():
     with setting(cutoff=0):
         a = dnb.array(np.array(2.0))

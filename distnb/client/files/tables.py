@@ -386,7 +386,7 @@ def _filtered(
         for name in dict.fromkeys([*wanted, *filter(table.is_of_numbers, compared)])
     }
 
-    def matches(name: str, comparison: str, value: Any) -> Any:
+    def matches(name: str, comparison: str, value: object) -> Any:
         if table.is_of_numbers(name):
             return _matches(read[name], comparison, value)
         return read_view(*table.matches(name, comparison, value, groups), session=session)

@@ -65,7 +65,7 @@ def _turned(given: object, axes: Ints) -> Any:
     return (x[(None,) * missing] if missing else x).transpose(axes)
 
 
-def _shown(found: Any, axes: Ints) -> Any:
+def _shown(found: Array | np.ndarray, axes: Ints) -> Any:
     """Return the view of a result that its operands ask for; it is no view of the user's."""
     shown = found.transpose(axes)
     if isinstance(shown, Array):

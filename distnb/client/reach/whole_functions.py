@@ -323,7 +323,7 @@ def _picked(x: Any, *keys: Any) -> int:
 _STEPS = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
-def _elements(k: Any) -> Any:
+def _elements(k: ArrayLike) -> Any:
     return k if isinstance(k, Array | np.ndarray) else np.asarray(k)
 
 

@@ -82,6 +82,8 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     if written_plain(np.put, a, ind, v, mode=mode):
         return
     x = _target(a)
+    if not x.size and np.size(ind):
+        raise IndexError("cannot replace elements of an empty array")
     if not np.size(v):
         return
     plain = written_here((x, ind, v))
@@ -90,8 +92,6 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
         watched("put", np.put, *plain, mode=mode)
         return
     at = positions(ind, x.size, 0, mode)
-    if not x.size and np.size(at.index):
-        raise IndexError("cannot replace elements of an empty array")
     flat = lazy_indices(x.session, [at], sure=True)
     if flat.index.size:
         _place_flat(x, flat, _repeated(_typed(v, x.dtype), flat.index))
