@@ -21,7 +21,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
 from threading import get_ident
@@ -115,7 +115,7 @@ class _Deferral(NamedTuple):
     def end(self, before: dict[int, Any]) -> None:
         """Let all be handled as before, and raise what is to come out of the block."""
         try:
-            _set(before, before.values())
+            [*map(_signal.signal, before, before.values())]  # with no instruction between two
         except BaseException:  # what was put back raised at once, and others may not be
             self.end(before)
             raise
@@ -125,11 +125,6 @@ class _Deferral(NamedTuple):
         finally:
             if self.raised:
                 raise self.raised.pop()
-
-
-def _set(numbers: Iterable[int], handlers: Iterable[Any]) -> None:
-    """Set handlers, with no instruction between two."""
-    [*map(_signal.signal, numbers, handlers)]
 
 
 _DEFERRALS: list[_Deferral] = []
@@ -144,7 +139,13 @@ def deferred_interrupts(forget: bool = False, handler: Any = None) -> Iterator[N
 
     ``handler`` is what Ctrl-C does where it is let through, by default what it does outside.
     """
-    before = {} if _DEFERRALS or get_ident() != _MAIN[0] else _handlers(handler is not None)
+    if _DEFERRALS or get_ident() != _MAIN[0]:
+        yield
+        return
+    found = [*map(_signal.getsignal, _NUMBERS)]
+    before = _SEEN[0][1] if found == _SEEN[0][0] else _functions(found)
+    if handler is not None and _SIGINT not in before and found[0] is not None:
+        before = {_SIGINT: found[0]} | before
     if not before:
         yield
         return
@@ -153,26 +154,28 @@ def deferred_interrupts(forget: bool = False, handler: Any = None) -> Iterator[N
     come = deferral.come
     try:
         _DEFERRALS.append(deferral)
-        _set(before, repeat(come))
+        [*map(_signal.signal, before, repeat(come))]  # with no instruction between two
         yield
     finally:
         _DEFERRALS.clear()
         if forget:
             deferral.noted.pop(_SIGINT, None)
         # what a handler, or what was let in, has set instead stays
-        deferral.end({n: h for n, h in before.items() if _signal.getsignal(n) == come})
+        mine = {n: h for n, h in before.items() if _signal.getsignal(n) == come}
+        try:
+            [*map(_signal.signal, mine, mine.values())]
+        except BaseException:  # what was put back raised at once, and others may not be
+            deferral.end(mine)
+            raise
+        if deferral.noted or deferral.raised:
+            deferral.end(mine)
 
 
-def _handlers(ignored: bool) -> dict[int, Any]:
-    """Return the functions that handle signals; also what handles Ctrl-C if that is ``ignored``."""
-    found = [*map(_signal.getsignal, _NUMBERS)]
-    if found != _SEEN[0][0]:
-        each = zip(_NUMBERS, found, strict=True)
-        _SEEN[0] = found, {n: known for n, known in each if callable(known) and known is not _stop}
-    handlers = _SEEN[0][1]
-    if ignored and _SIGINT not in handlers and found[0] is not None:
-        return {_SIGINT: found[0]} | handlers
-    return handlers
+def _functions(found: list[Any]) -> dict[int, Any]:
+    """Return which signals functions handle, and note it for the next time."""
+    each = zip(_NUMBERS, found, strict=True)
+    _SEEN[0] = found, {n: known for n, known in each if callable(known) and known is not _stop}
+    return _SEEN[0][1]
 
 
 #: What the signals were handled by when last looked at, and which of that are functions.
