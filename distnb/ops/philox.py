@@ -41,8 +41,8 @@ __all__ = [
     "multiply_high",
     "numpys",
     "one",
+    "places",
     "runs_of",
-    "tiles",
     "words_of",
 ]
 
@@ -100,21 +100,12 @@ def fill(
     >>> bool((part == whole[[8, 9, 3, 4]]).all())
     True
     """
-    at = 0
-    for index in tiles(index_runs):
-        tile = out[at : at + index.size]
-        at += index.size
-        if tile.size != index.size:
-            continue  # the error below
+    for index, here in places(index_runs, out.size):
         if is_run(index):
-            _fill_run(kind, seed, stream, args, int(index[0]), tile)
+            _fill_run(kind, seed, stream, args, int(index[0]), out[here])
         else:
             words = words_of(index, seed, stream, _rows_of(kind, args))
-            DISTRIBUTIONS[kind](_given(kind, words), tile, *args)
-    if at != out.size:
-        raise ValueError(
-            explain("random numbers", f"{at} indices", out.size, "report this as a bug")
-        )
+            DISTRIBUTIONS[kind](_given(kind, words), out[here], *args)
 
 
 def fill_all(kind: str, seed: int, stream: int, args: tuple[Any, ...], out: np.ndarray) -> None:
@@ -493,6 +484,21 @@ def _locate(sizes: list[int], places: np.ndarray) -> tuple[np.ndarray | int, np.
     ends = np.cumsum(sizes)
     rows = np.searchsorted(ends, places, "right")
     return rows, places - (ends - sizes)[rows]
+
+
+def places(index_runs: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[np.ndarray, slice]]:
+    """Yield the indices of runs as :func:`tiles` does, and where their numbers go.
+
+    Raises ValueError unless there are as many indices as places.
+    """
+    at = 0
+    for index in tiles(index_runs):
+        here = slice(at, at + index.size)
+        at = here.stop
+        if at <= size:
+            yield index, here
+    if at != size:
+        raise ValueError(explain("random numbers", f"{at} indices", size, "report this as a bug"))
 
 
 def tiles(index_runs: Iterable[tuple[int, int]]) -> Iterator[np.ndarray]:

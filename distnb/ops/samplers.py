@@ -17,7 +17,7 @@ from distnb.ops.philox import (
     TILE,
     fractions,
     multiply_high,
-    tiles,
+    places,
     words_of,
 )
 from distnb.ops.variates import Numbers
@@ -473,14 +473,12 @@ def fill(
     out: np.ndarray,
 ) -> None:
     """Fill ``out`` as ``philox.fill`` does; ``args`` may be arrays as long as ``out``."""
-    sampler, at = SAMPLERS[kind], 0
+    sampler = SAMPLERS[kind]
     with np.errstate(all="ignore"):
-        for index in tiles(index_runs):
-            here = slice(at, at + index.size)
+        for index, here in places(index_runs, out.size):
             given = (a[here] if isinstance(a, np.ndarray) else a for a in args)
             found = sampler(Draws(index, seed, stream), *given)
             np.copyto(out[here], found, casting="unsafe")
-            at += index.size
 
 
 def fill_all(kind: str, seed: int, stream: int, args: tuple[float, ...], out: np.ndarray) -> None:

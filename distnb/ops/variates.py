@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.ops.philox import is_run, numpys, tiles
+from distnb.ops.philox import is_run, numpys, places
 
 __all__ = ["BLOCK", "METHODS", "Numbers", "fill", "fill_all", "one"]
 
@@ -90,33 +90,17 @@ def fill(
     index_runs: Iterable[tuple[int, int]],
     out: np.ndarray,
 ) -> None:
-    """Fill ``out`` with the random numbers of flat global indices, as ``philox.fill`` does.
+    """Fill ``out`` as ``philox.fill`` does; ``kind`` is the name of a method of NumPy's generators.
 
-    Parameters
-    ----------
-    kind : str
-        The name of a method of NumPy's generators.
-    seed, stream : int
-        64 bits of each count.
-    args : tuple
-        Its parameters: numbers, checked by whoever asks.
-    index_runs : iterable of (int, int)
-        Runs ``[start, stop)`` of indices, in the order of ``out``.
-    out : ndarray
-        One-dimensional and contiguous.
-
-    Examples
-    --------
     >>> whole, part = np.empty(10), np.empty(4)
     >>> fill("gamma", 1, 0, (2.0, 1.0), [(0, 10)], whole)
     >>> fill("gamma", 1, 0, (2.0, 1.0), [(8, 10), (3, 5)], part)
     >>> bool((part == whole[[8, 9, 3, 4]]).all())
     True
     """
-    numbers, at = Numbers(kind, seed, stream, args), 0
-    for index in tiles(index_runs):
-        numbers.at(index, out[at : at + index.size])
-        at += index.size
+    numbers = Numbers(kind, seed, stream, args)
+    for index, here in places(index_runs, out.size):
+        numbers.at(index, out[here])
 
 
 def fill_all(kind: str, seed: int, stream: int, args: tuple[Any, ...], out: np.ndarray) -> None:

@@ -254,8 +254,9 @@ def test_empty_and_single(kind, args, dtype):
 
 @pytest.mark.parametrize("runs", [[], [(0, 9)], [(0, 11)], [(0, 10), (0, 2 * TILE)]])
 def test_runs_that_do_not_fit_are_an_error(runs):
-    with pytest.raises(ValueError, match="random numbers: got"):
-        draw("uniform", (0.0, 1.0), "f8", runs, 10)
+    for kind, args in (("uniform", (0.0, 1.0)), ("gamma", (2.0, 1.0))):
+        with pytest.raises(ValueError, match="random numbers: got"):
+            draw(kind, args, "f8", runs, 10)
 
 
 def extreme(word, kind, args, dtype):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -85,17 +86,10 @@ def _steps(x: Any) -> Ints:
     view, shape = x.dview, x.dbase.shape
     return tuple(
         [
-            abs(step) * _stride(shape, axis) if axis >= 0 and n > 1 else 0
+            abs(step) * prod(shape[axis + 1 :]) if axis >= 0 and n > 1 else 0
             for (axis, _, step), n in zip(view.dims, view.shape, strict=True)
         ]
     )
-
-
-def _stride(shape: Ints, axis: int) -> int:
-    found = 1
-    for n in shape[axis + 1 :]:
-        found *= n
-    return found
 
 
 def _falling(steps: Ints) -> bool:
