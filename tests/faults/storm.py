@@ -43,9 +43,9 @@ def press(presses):
         os.kill(os.getpid(), number)
 
 
-def turns(a, chance):
-    """Compute until interrupted."""
-    while True:
+def turns(a, chance, pressing):
+    """Compute until interrupted; what comes too early, or where Python drops it, interrupts nobody."""
+    while pressing.is_alive():
         x = a
         for _ in range(chance.choice([2, 10, 40])):
             x = x[::-1] + 1
@@ -63,7 +63,7 @@ def trial(a, chance, gap):
         try:
             if thread.ident is None:
                 thread.start()
-                turns(a, chance)
+                turns(a, chance, thread)
             while thread.is_alive():
                 time.sleep(0.001)
             time.sleep(0.001)
