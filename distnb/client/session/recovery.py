@@ -128,19 +128,21 @@ class Recovery:
     def asked(self) -> None:
         """Go on with other engines where those that are there have died, or do not answer."""
         connection = self._session.connection
-        if connection.dead or not self._session.transport.alive():
+        if self._unfinished or not self._session.transport.alive():
             self.run()
-        elif connection.silent:
+        elif connection.dead or connection.silent:
             self._replace()
 
     def _replace(self) -> None:
-        """End engines that do not answer, and go on with others; as far as these have come.
+        """End engines that do not answer, or failed, and go on with others from where these were.
 
         What they were at was given up. After Ctrl-C the next use goes on with it.
         """
-        if not self._session.connection.keeps:
-            raise EngineError(explain(*_SILENT))
-        _say("engines that do not answer are ended, and new ones take over the arrays")
+        connection = self._session.connection
+        if not connection.keeps:
+            raise EngineError(connection.dead or explain(*_SILENT))
+        why = "failed" if connection.dead else "do not answer"
+        _say(f"engines that {why} are ended, and new ones take over the arrays")
         self._exchange(None)
 
     def _exchange(self, engines: int | None) -> None:
@@ -149,7 +151,7 @@ class Recovery:
         connection = session.connection
         self._exchanged = self._unfinished = True
         self._said = time.monotonic()
-        connection.fall_back(explain(*_BETWEEN), list(connection.sent))
+        connection.fall_back(explain(*_BETWEEN), [*connection.orphans, *connection.sent])
         try:
             interruptible(partial(transport.start_others, transport.generation, engines))
         except EngineError:

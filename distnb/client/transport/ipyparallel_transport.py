@@ -74,7 +74,9 @@ class Source(Protocol):
 def _said(error: Exception) -> str:
     """Return what an error is, and of those of engines what the first one is."""
     first, *_ = getattr(error, "elist", None) or [None]
-    return repr(error) if first is None else f"{first[0]}: {first[1]}"
+    if first is not None:
+        return f"{first[0]}: {first[1]}"
+    return str(error) if isinstance(error, EngineError) else repr(error)
 
 
 class IPyParallelTransport(Transport["Results"]):
@@ -146,7 +148,7 @@ class IPyParallelTransport(Transport["Results"]):
         """Return what engines answer to a call."""
         import ipyparallel
 
-        self.wait([asked])
+        self._wait(lambda: self._ready([asked]), lambda: self._pause([asked]))
         try:
             return cast(list[Any], asked.get(0))
         except ipyparallel.error.CompositeError as error:
@@ -204,8 +206,17 @@ class IPyParallelTransport(Transport["Results"]):
             raise self._gone(error) from error
 
     def done(self, ticket: Results) -> bool:
+        return self._ready(ticket) or self._failure(ticket) is not None
+
+    def _ready(self, ticket: Results) -> bool:
+        """Tell whether all engines have replied, or cannot any more."""
         # ipyparallel never answers for an engine whose death it was told of while it sent to it.
         return all(result.ready() for result in ticket) or not self.alive()
+
+    def _failure(self, ticket: Results) -> Exception | None:
+        """Return what an engine raised in place of a reply, if one did."""
+        known = [one.result() for result in ticket for one in result._children if one.done()]
+        return next((found for found in known if isinstance(found, Exception)), None)
 
     def wait(self, ticket: Results) -> None:
         self._wait(lambda: self.done(ticket), lambda: self._pause(ticket))
@@ -224,6 +235,10 @@ class IPyParallelTransport(Transport["Results"]):
             result.wait(PAUSE)
 
     def collect(self, ticket: Results) -> list[Reply]:
+        failure = self._failure(ticket)
+        if failure is not None:
+            self.stop()  # others may be in the middle of the batch, and wait for that one
+            raise self._gone(failure) from failure
         try:
             answers = [result.get(0) for result in ticket]
         except Exception as error:
@@ -287,7 +302,9 @@ class IPyParallelTransport(Transport["Results"]):
         poll(lambda: not self.alive(), 0.5)  # the hub tells of a death a little later
         if not self.alive():
             return self.gone()
-        return EngineError(f"engines: got {_said(error)}, expected a reply; see the engines' logs")
+        others = "session.recover() ends them, and others take over the arrays"
+        do = others if self.renewable else "see the engines' logs"
+        return EngineError(explain("engines", _said(error), "a reply", do))
 
     def interrupt(self, ticket: Results) -> str:
         return self._interrupt(lambda: self.done(ticket), lambda: range(self.size))
@@ -328,6 +345,6 @@ class IPyParallelTransport(Transport["Results"]):
         """Call a function of engines on leaving them; those that die meanwhile need not hear it."""
         if self.alive():
             asked = self._call(view, name, *args)
-            poll(lambda: self.done([asked]), _FAREWELL)
+            poll(lambda: self._ready([asked]), _FAREWELL)
             if self.alive():
                 asked.get(0)
