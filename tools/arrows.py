@@ -65,7 +65,7 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": """
         agreement same_program steps postings plan_cache local survey executor worker
     """,
-    "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry start",
+    "distnb.engines.server": "peer_auth curve monitor batch_server self_report kernels entry start",
     "distnb.client": """
         transport batching session handle reach record shape select math linalg stats signal files
         array lasting sparse parts reports

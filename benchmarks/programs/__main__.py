@@ -27,19 +27,25 @@ LOW, LOWEST = 0.2, 5
 
 
 class Row(NamedTuple):
-    """The median seconds of a program in one size, and what is wrong with its result."""
+    """The median seconds of a program in one size, those of the first run, and what is wrong."""
 
     name: str
     size: int
     n: int
     numpy: float
     distnb: float
+    first: float
     wrong: str
 
     @property
     def ratio(self) -> float:
         """How many times as fast as NumPy distnb is."""
         return self.numpy / self.distnb
+
+    @property
+    def at_first(self) -> float:
+        """The same of the first run, in which there may be a new kernel to compile."""
+        return self.numpy / self.first
 
 
 def run(np: Any, program: Program, n: int, settle: Callable[[], object]) -> tuple[float, list[Any]]:
@@ -73,7 +79,7 @@ def difference(found: list[Any], expected: list[Any]) -> str:
 
 
 def measured(program: Program, size: int, rounds: int, settle: Callable[[], object]) -> Row:
-    """Run a program by turns, after a run of each that does not count."""
+    """Run a program by turns, after a run of each that does not count in the medians."""
     n = program.sizes[size]
     times: dict[Any, list[float]] = {numpy: [], dnb: []}
     wrong = ""
@@ -87,13 +93,14 @@ def measured(program: Program, size: int, rounds: int, settle: Callable[[], obje
     except Exception as error:  # the others are run nevertheless
         wrong = f"{type(error).__name__}: {error}".splitlines()[0]
     ours, theirs = (statistics.median(times[np][1:] or [math.nan]) for np in (dnb, numpy))
-    return Row(program.name, size, n, theirs, ours, wrong)
+    first = times[dnb][0] if times[dnb] else math.nan
+    return Row(program.name, size, n, theirs, ours, first, wrong)
 
 
 def line(row: Row) -> str:
     """Return a row of the table."""
     end = f"  WRONG: {row.wrong}" if row.wrong else ""
-    times = f"{1e3 * row.numpy:10.2f} {1e3 * row.distnb:10.2f} {row.ratio:8.3f}"
+    times = f"{1e3 * row.numpy:10.2f} {1e3 * row.distnb:10.2f} {row.ratio:8.3f} {row.at_first:8.3f}"
     return f"{row.name:22} {row.n:8} {times}{end}"
 
 
@@ -115,6 +122,9 @@ def summary(rows: list[Row]) -> Iterator[str]:
         mean = geometric_mean([ratio for ratio, _ in ratios])
         yield f"size {size}: geometric mean {mean:.3f}; {few} of {len(ratios)} below {LOW}"
         yield f"    lowest: {named(ratios[:LOWEST])}"
+        first = sorted((r.at_first, r.name) for r in rows if r.size == size and r.at_first > 0)
+        mean = geometric_mean([ratio for ratio, _ in first])
+        yield f"    first runs: geometric mean {mean:.3f}; lowest: {named(first[:LOWEST])}"
 
 
 def compared(rows: list[Row], old: list[dict[str, Any]]) -> Iterator[str]:
@@ -171,7 +181,7 @@ def main(given: list[str] | None = None) -> int:
     programs = chosen(args.only)
     old = json.loads(args.compare.read_text(encoding="utf-8")) if args.compare else None
     rows: list[Row] = []
-    print(f"{'program':22} {'n':>8} {'NumPy ms':>10} {'distnb ms':>10} {'ratio':>8}")
+    print(f"{'program':22} {'n':>8} {'NumPy ms':>10} {'distnb ms':>10} {'ratio':>8} {'first':>8}")
     with (dnb.inprocess if args.inprocess else dnb.start)(args.engines) as session:
         for size in args.sizes:
             for program in programs:

@@ -13,7 +13,7 @@ import numpy as np
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.indexing import some_axes
 from distnb.client.reach.promised_layouts import Seen, view_seen
-from distnb.client.transport.contract import ENTRY
+from distnb.client.transport.contract import KERNELS
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Grid, Ints, Layout, on_engine
 from distnb.geometry.views import Placed, View
@@ -56,7 +56,7 @@ class EnginesOrder:
     def __init__(self, op: str, x: Placed, axes: Ints, dtype: np.dtype, size: int) -> None:
         layout, _ = table.reduction_layout(x, axes, size)
         command = Reduce(op, 0, Operand(0, x.view), axes, dtype.str, 0)
-        self._ranks = importlib.import_module(ENTRY).OneProcess(command, x, size)
+        self._ranks = importlib.import_module(KERNELS).OneProcess(command, x, size)
         self.rows = self._ranks.rows()
         self._shape = table.reduced_shape(x.view.shape, axes, keepdims=False)
         self._dtype = dtype
@@ -103,7 +103,7 @@ class _ByTrees:
     def __init__(self, op: str, x: Placed, axes: Ints, size: int) -> None:
         self._ufunc: Any = table.REDUCTIONS[op].ufunc
         command = Reduce(op, 0, Operand(0, x.view), axes, "d", 0)
-        self._ranks = importlib.import_module(ENTRY).OneProcess(command, x, size)
+        self._ranks = importlib.import_module(KERNELS).OneProcess(command, x, size)
 
     def _combined(self, near: np.ndarray, tree: Any) -> Any:
         """Return what an engine and those below it in the tree come to."""
@@ -189,7 +189,7 @@ def by_all_ranks(
     if it were alone.
     """
     found = x if op == "scan" else np.empty(made.shape, x.dtype)
-    do = importlib.import_module(ENTRY).one_after_the_other
+    do = importlib.import_module(KERNELS).one_after_the_other
     do(op, args, (found, _along(args[1], made.layout)), (x, _along(args[1], layout)))
     return found
 
@@ -231,7 +231,7 @@ def of_all(op: str, shape: Ints, layout: Layout, size: int) -> NumberOrder | Non
     if not layout.in_order(shape) or not prod(shape):
         return None
     command = Reduce(op, 0, Operand(0, placed.view), tuple(range(len(shape))), "d", 0)
-    lengths = importlib.import_module(ENTRY).OneProcess(command, placed, size).lengths()
+    lengths = importlib.import_module(KERNELS).OneProcess(command, placed, size).lengths()
     return None if lengths is None else NumberOrder(op, placed, size, lengths)
 
 

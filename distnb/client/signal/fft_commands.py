@@ -31,7 +31,7 @@ from distnb.client.record.creation import empty, zeros
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import stay
 from distnb.client.record.ranges import arange
-from distnb.client.transport.contract import ENTRY
+from distnb.client.transport.contract import KERNELS
 from distnb.common.ndarrays import QUICK
 from distnb.geometry.axes import Block, BlockCyclic, Whole
 from distnb.geometry.boxes import is_boxes
@@ -210,7 +210,7 @@ def _in_reach(x: Array, transform: Transform, layout: Layout) -> Array | None:
     if not admitted(x.session, (x,), nbytes):
         return None
     source, found = np.ascontiguousarray(x.near), np.empty(shape, dtype)
-    import_module(ENTRY).transform_slices(source, found, *transform)
+    import_module(KERNELS).transform_slices(source, found, *transform)
     made: Array = made_of(x.session, found, layout)
     return made
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWER",
     "ENTRY",
+    "KERNELS",
     "PAUSE",
     "AnyTransport",
     "Buffers",
@@ -36,6 +37,8 @@ __all__ = [
 
 #: The engines' code that transports call, by its name only: the two sides share no module.
 ENTRY = "distnb.engines.server.entry"
+#: That which the notebook calls where it computes as they would.
+KERNELS = "distnb.engines.server.kernels"
 #: Seconds between two checks whether the engines live.
 PAUSE = 0.01
 #: Seconds that engines have to give up after Ctrl-C, before it comes back without them.

@@ -19,9 +19,6 @@ import numpy as np
 from distnb.common.errors import explain
 from distnb.common.interrupts import interruptible, listen, wake_main
 from distnb.common.machine import cores, node_memory
-from distnb.engines.collectives.fourier import transform_slices
-from distnb.engines.collectives.reductions import OneProcess
-from distnb.engines.collectives.segmented import one_after_the_other
 from distnb.engines.linalg import blacs
 from distnb.engines.runtime.comm import (
     Comm,
@@ -42,19 +39,16 @@ from distnb.wire.messages import Reply
 from distnb.wire.protocol import PROTOCOL
 
 __all__ = [
-    "OneProcess",
     "attach",
     "catch_up",
     "close_server",
     "define",
     "detach",
     "inprocess",
-    "one_after_the_other",
     "open_server",
     "run",
     "sample",
     "spmd",
-    "transform_slices",
 ]
 
 _WORKERS: dict[str, Worker] = {}
