@@ -109,13 +109,14 @@ class Stream:
         pieces = [raw(a) for a in arrays]
         intro = _INTRO.pack(len(head), len(pieces))
         sizes = struct.pack(f"<{len(pieces)}Q", *[len(p) for p in pieces])
+        # Not as one: no memory may be left for another. What fails for want of it, fails now:
+        # after a part of a message nobody could tell where the next one begins.
+        whole = [memoryview(intro + sizes), memoryview(head), *[p.data for p in pieces if len(p)]]
         with self._lock:
             if self.closed:
                 return
             first = not self._unsent
-            # not as one: there may be no memory for a second head
-            self._unsent.extend((memoryview(intro + sizes), memoryview(head)))
-            self._unsent.extend(p.data for p in pieces if len(p))
+            self._unsent.extend(whole)
             if first:
                 self._push()
             if not self._unsent or self._sending:
@@ -151,10 +152,11 @@ class Stream:
             poll.register(self._socket, select.POLLOUT)
         try:
             while self._sending:
-                poll.poll(_LOOK)
-                with self._lock:
-                    self._push()
-                    self._sending = bool(self._unsent)
+                with suppress(MemoryError):  # until there is some again: the other end waits
+                    poll.poll(_LOOK)
+                    with self._lock:
+                        self._push()
+                        self._sending = bool(self._unsent)
         except BaseException:  # Ctrl-C, where there is no thread: whoever sends next goes on
             self._sending = False
             raise

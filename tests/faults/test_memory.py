@@ -75,6 +75,45 @@ def test_a_head_without_room_has_the_memory_that_was_kept_for_it(monkeypatch):
         end.close()
 
 
+def test_without_room_for_a_few_bytes_nothing_of_a_message_is_sent(monkeypatch):
+    here, there = joined("local", None)
+
+    def full(data):
+        if data is head:
+            raise MemoryError
+        return memoryview(data)
+
+    head = b"lost"
+    monkeypatch.setattr(stream, "memoryview", full, raising=False)
+    with pytest.raises(MemoryError):
+        here.send(head, [np.zeros(3, np.uint8)])
+    here.send(b"next")
+    there.ready(1000)
+    assert there.receive()[0] == b"next"
+    for end in (here, there):
+        end.close()
+
+
+def test_who_hands_over_the_rest_waits_for_memory(monkeypatch):
+    here, there = joined("local", None)
+    fails, push = iter([True, True]), here._push
+
+    def short():
+        if here._sending and next(fails, False):
+            raise MemoryError
+        push()
+
+    monkeypatch.setattr(here, "_push", short)
+    large = np.arange(30_000_000, dtype=np.uint8)
+    here.send(b"large", [large])
+    while (found := there.receive()) is None:
+        there.ready(1000)
+    assert next(fails, None) is None
+    np.testing.assert_array_equal(found[1][0], large)
+    for end in (here, there):
+        end.close()
+
+
 @pytest.mark.ways("openmpi")
 def test_a_head_is_sent_from_where_it_lies():
     here, there = joined("local", None)

@@ -9,7 +9,6 @@ the one with the right key gets in, and what travels is encrypted (CURVE).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import socket
 from collections.abc import Callable
@@ -168,8 +167,12 @@ class BatchServer:
         except BaseException as error:  # what a batch raises is no reply, but the client must know
             content, arrays = f"{number} error\n{error!r}".encode(), []
         self._done = done
-        with contextlib.suppress(zmq.Again):  # the client is gone
+        try:
             channel.send(content, arrays)
+        except zmq.Again:  # the client is gone
+            pass
+        except MemoryError:  # even for a few bytes: the client takes it for one that died
+            self._leave()
 
     def _encoded(self, number: int, reply: Reply) -> tuple[bytes, list[np.ndarray]]:
         """Return a reply as it is sent; if there is no memory, in that which was kept for it.
