@@ -113,6 +113,8 @@ FUNCTIONS = {
     "whole sums": lambda x: np.cumsum((x * 9).astype(int), axis=0),
     "count_nonzero": lambda x: np.count_nonzero(x > 0, axis=0, keepdims=True),
     "norm": lambda x: np.linalg.norm(x.ravel()),
+    "norms of rows": lambda x: np.linalg.norm(x, axis=-1),
+    "norm of a matrix": lambda x: np.linalg.norm(x.reshape(len(x), -1)),
     "clip": lambda x: np.clip(x, -0.5, x.max()),
     "round": lambda x: np.round(x, 1),
     "angle": np.angle,

@@ -16,6 +16,7 @@ from distnb.client.handle.indexing import some_axes
 from distnb.client.linalg.factorizations import inv_or_nan, svdvals
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.ufuncs import where
+from distnb.client.reach.small_reductions import quick_norm
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
@@ -58,6 +59,10 @@ def norm(
     ...     float(dnb.linalg.norm(x)), float(dnb.linalg.norm(x, 1)), float(dnb.linalg.norm(x, 2))
     (5.0, 7.0, 5.0)
     """
+    if ord is None and keepdims is False and isinstance(x, Array):
+        found = quick_norm(x, axis)
+        if found is not None:
+            return found
     (a,) = operands(x)
     if a.here is not None:
         return _here(a, "norm", np.linalg.norm, a.here, ord, axis, keepdims)

@@ -28,7 +28,14 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
 from distnb.ops.scalars import NUMPYS
 
-__all__ = ["ORDERED", "accumulated", "quick_mean", "quick_reduction", "quick_variance"]
+__all__ = [
+    "ORDERED",
+    "accumulated",
+    "quick_mean",
+    "quick_norm",
+    "quick_reduction",
+    "quick_variance",
+]
 
 #: Reductions whose result depends on the order, if elements are rounded.
 ORDERED = frozenset(("sum", "prod"))
@@ -77,6 +84,20 @@ def quick_mean(x: Array, axis: Axes) -> Any:
         return None
     found = quick_reduction("sum", x, axis, False)
     return found / near.size if type(found) in NUMPYS else None
+
+
+def quick_norm(x: Array, axis: Axes) -> Any:
+    """Return the root of the sum of squares of real numbers; None if that takes the long way."""
+    near = near_of(x)
+    if near is None or not near.ndim or not near.size or near.dtype.char not in _WORKING:
+        return None
+    if axis is not None and type(axis) is not int:
+        return None
+    if not is_away(x) or not is_mine(x.session, nd.nbytes(near)):
+        return None
+    squares: Any = x * x
+    total = quick_reduction("sum", squares, axis, False)
+    return None if total is None else np.sqrt(total)
 
 
 def quick_variance(x: Array, axis: Axes, ddof: object) -> Any:
