@@ -980,9 +980,11 @@ def test_variances_of_pieces(session):
         np.std(x[3:9], axis=True)
 
 
-@pytest.mark.parametrize("text", ["ij,j->i", "ij,kj->", "ij,ij->ji", "...j,kj"])
-def test_einsum_of_operands_in_reach_takes_no_batch(session, text):
-    a, b = numbered((60, 7)), numbered((7,) if text == "ij,j->i" else (60, 7))
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["f8", "i8"])
+@pytest.mark.parametrize("text", ["ij,j->i", "ij,kj->", "ij,ij->ji", "...j,kj", "...ab,...ab->..."])
+def test_einsum_of_operands_in_reach_takes_no_batch(session, text, dtype):
+    a, b = (numbered(s).astype(dtype) for s in ((60, 7), (7,) if text == "ij,j->i" else (60, 7)))
     found = {}
     for place in ("engines", "auto"):
         with setting(place=place, flush_idle=60):
@@ -995,6 +997,23 @@ def test_einsum_of_operands_in_reach_takes_no_batch(session, text):
             with pytest.raises(ValueError, match=r"^Number of einsum subscripts"):
                 np.einsum("ij", x, y)
     assert found["auto"] == found["engines"]
+
+
+def test_integers_and_floats_are_summed_as_engines_do(session):
+    """Also where only what is not distributed is of floats."""
+    whole = np.arange(6000) % 7
+    w = np.random.default_rng(4).standard_normal(6000)
+    calls = {
+        "average": lambda x: np.average(x, weights=w),
+        "convolve": lambda x: np.convolve(x, list(w[:50]), "valid"),
+        "start": lambda x: np.sum(x, initial=0.1),
+    }
+    for name, call in calls.items():
+        found = []
+        for place in ("engines", "auto"):
+            with setting(place=place):
+                found.append(np.asarray(call(dnb.array(whole, dist="block"))).tobytes())
+        assert found[0] == found[1], name
 
 
 FACTORED = {

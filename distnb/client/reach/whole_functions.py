@@ -249,7 +249,7 @@ def _allowed(
         return True
     if kind == "sums":
         floats = any(x.dtype.kind in "fc" for x in arrays)
-        return home or not (floats or any(map(_is_of_floats, (*args, *options.values()))))
+        return home or not (floats or any(map(_is_of_floats, (*args[1:], *options.values()))))
     if kind == "grows":
         return 8 * _factor(args) <= nd.QUICK
     given = len(args) + len(options)
@@ -259,12 +259,16 @@ def _allowed(
 
 
 def _is_of_floats(x: object) -> bool:
-    """Tell whether an argument is a dtype of floats."""
+    """Tell whether an argument makes floats of integers: such a number, array or dtype."""
+    if isinstance(x, list | tuple):
+        return any(map(_is_of_floats, x))
+    if isinstance(x, ndarray | np.generic):
+        return x.dtype.kind in "fc"
     if not isinstance(x, type | str | np.dtype):
-        return False
+        return isinstance(x, float | complex)
     try:
         return np.dtype(x).kind in "fc"
-    except TypeError:  # another word
+    except (TypeError, ValueError, SyntaxError):  # another word
         return False
 
 
