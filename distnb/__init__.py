@@ -136,7 +136,8 @@ class _Views:
 
 Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: _module("plot"))
-for _library in ("pandas", "h5py", "zarr", "scipy.ndimage", "scipy.sparse"):
+_COMPILED = [f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")]
+for _library in ("pandas", "h5py", "zarr", "scipy.ndimage", "scipy.sparse", *_COMPILED):
     when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))
 when_imported("xarray", lambda: _module("libraries.xarray_indexing"))
 Profile.shown = staticmethod(lambda report: _module("widgets.times.timing").TimeReport(report))

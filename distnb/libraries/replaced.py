@@ -22,12 +22,14 @@ methods of classes                       what these look at before they call one
 **of Zarr**: ``pop_fields``              keys in brackets
 ``NDBuffer``                             what is written
 **of SciPy**: ``ndimage.label``, ...     what is written into; refused if it is on engines
+all of ``linalg.blas``, ``lapack``       all; what they write comes back
 operators of ``scipy.sparse``            the other operand, with which distnb's do the same
 ======================================== =======================================================
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -97,10 +99,15 @@ _DENSE_RESULT = {
 }
 #: Those that make arrays of objects, in which scalars of ours are found.
 _GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
+#: Modules of compiled routines, which take what is no array of NumPy's for a copy that is theirs.
+_ROUTINES = tuple([f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")])
 
 
 def install(library: str) -> None:
     """Put our functions in the place of a library's."""
+    if library in _ROUTINES:
+        _lend_to_routines(vars(sys.modules[library]))
+        return
     for table, make in (
         (_TAKE_ARRAYS, partial(_taking, _array)),
         (_TAKE_KEYS, partial(_taking, _key)),
@@ -148,6 +155,41 @@ def _memory(name: str, x: DistArray) -> np.ndarray:
     if found is None:
         do = "assign what the function returns: x[...] = ..."
         raise TypeError(explain(name, "an array on engines", "NumPy's, or in the notebook", do))
+    return found
+
+
+def _lend_to_routines(names: dict[str, Any]) -> None:
+    for name, routine in list(names.items()):
+        if type(routine).__name__ == "fortran" and callable(routine):
+            lending: Any = functools.wraps(routine)(_lending(routine))
+            if hasattr(routine, "_cpointer"):  # by which compiled code finds it
+                lending._cpointer = routine._cpointer
+            names[name] = lending
+
+
+def _lending(routine: _Function) -> _Function:
+    def called(*args: Any, **options: Any) -> Any:
+        if DistArray not in {*map(type, args)} and DistArray not in {*map(type, options.values())}:
+            return routine(*args, **options)
+        lent: list[tuple[DistArray, np.ndarray]] = []
+        given = [_lent(x, lent) for x in args]
+        found = routine(*given, **{k: _lent(x, lent) for k, x in options.items()})
+        for x, copy in lent:
+            if copy.tobytes() != np.asarray(x).tobytes():
+                x[...] = copy
+        return found
+
+    return called
+
+
+def _lent(x: Any, lent: list[tuple[DistArray, np.ndarray]]) -> Any:
+    """Return the memory of an array of ours, or a copy of what is on engines; note that."""
+    if type(x) is not DistArray:
+        return x
+    found = in_memory(x)
+    if found is None:
+        found = np.array(x, order="K")
+        lent.append((x, found))
     return found
 
 

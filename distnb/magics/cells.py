@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
@@ -233,10 +233,10 @@ class _TellNames:
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         session, engine = self.session, kwargs.get("ident")
         if session is not None and not session.closed:
-            names, sealed = _bound(self.shell, session)
-            if (session, session.recorded, names, sealed) != self._told or engine in self._reached:
-                session.bind(names, sealed)
-                self._told = session, session.recorded, names, sealed
+            arrays = [(k, x) for k, x in arrays_of(self.shell, session) if not x.dbase.lost]
+            if _seen(session, arrays) != self._told or engine in self._reached:
+                session.bind(*_bound(arrays))
+                self._told = _seen(session, arrays)
                 self._reached.clear()
             self._reached.add(engine)
         return send(*args, **kwargs)
@@ -283,12 +283,20 @@ class _AwaitAnswers:
         return not asked.ready() or all(each["status"] == "ok" for each in asked.metadata)
 
 
-def _bound(shell: Any, session: Session) -> tuple[list[Any], list[str]]:
+def _seen(session: Session, arrays: Sequence[tuple[str, Any]]) -> tuple[Any, ...]:
+    """Return what tells whether engines know names; what arrays are to them may take batches."""
+    facts = [
+        (name, id(x), x.dbase.handle, x.dbase.near is None, x.dview, x.writeable)
+        for name, x in arrays
+    ]
+    return session, session.recorded, facts
+
+
+def _bound(arrays: Sequence[tuple[str, Any]]) -> tuple[list[Any], list[str]]:
     """Return (name, operand) of the notebook's arrays, and the names of those to be read only.
 
     Of small ones, that they are not here.
     """
-    arrays = [(name, value) for name, value in arrays_of(shell, session) if not value.dbase.lost]
     names = [(name, value.bound) for name, value in arrays]
     written = to_be_written([value for _, value in arrays])
     sealed = [name for name, x in arrays if not x.writeable or x.dbase not in written]

@@ -271,6 +271,19 @@ def test_nothing_outlives_the_owner(mark, scratch, end):
     assert list((scratch / "t").iterdir()) == []
 
 
+@LINUX
+def test_what_a_script_has_written_is_in_its_files_when_it_ends(mark, scratch):
+    """Its names are let go at the end, as without engines: those of files that nobody closed."""
+    body = f"""
+        session = __import__("distnb").connect(client=engines.client)
+        file = open({str(scratch / "written")!r}, "w")
+        file.write("all of it")
+    """
+    done = run(script(body))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (scratch / "written").read_text() == "all of it"
+
+
 @pytest.mark.tier("test-all")
 @pytest.mark.cases(1)
 @LINUX

@@ -143,6 +143,23 @@ def test_px_reaches_the_chunks_and_errors_come_in_their_cell(tmp_path):
     assert "no session" in shown[12]
 
 
+@pytest.mark.mpich_only
+def test_code_that_communicates_beside_looks_at_what_has_moved(tmp_path):
+    """Engines get the names once for all: else one would be in a batch while others are in code."""
+    shown = execute(
+        tmp_path,
+        "import distnb as dnb\n%load_ext distnb\n%distnb start -n 2",
+        "G = dnb.zeros((6, 4), dist='cyclic')\nA = G.reshape(-1)",
+        "%px G.local[...] = G.comm.allreduce(2)",
+        "A[0] = 5\nA.sum().item(), G.sum().item()",
+        "%px said = G.comm.allreduce(float(G.local.sum()))\n"
+        "dnb.session().transport.client[:]['said']",
+        "%distnb stop",
+    )
+    assert eval(shown[3]) == (97.0, 97.0)
+    assert "[97.0, 97.0]" in shown[4]
+
+
 #: Lets the second engine fail in each command from now on.
 FAIL = """
 name = dnb.session().transport._session

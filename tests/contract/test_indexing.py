@@ -1,5 +1,7 @@
 """Indexing by arrays agrees with NumPy: reading, assigning, whatever the layouts and the views."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -242,6 +244,19 @@ def sent(session, step):
 
 
 @pytest.mark.usefixtures("engines_only")
+def test_a_named_tuple_is_an_index_as_any_tuple(session):
+    class Place(NamedTuple):
+        i: object
+        j: object
+
+    x = np.arange(20.0).reshape(4, 5)
+    a = dnb.array(x)
+    for key in (Place(1, 2), Place(slice(2), 3), Place([0, 2], 1), Place(None, 1), Place(..., -1)):
+        same(a[key], x[key])
+        a[key] = x[key] = 7
+    same(a, x)
+
+
 def test_what_is_picked_lies_as_its_index(session):
     x, n = dnb.ones(40), 20
     for dist in ("block", "cyclic", "replicated", ("engine", session.size - 1)):

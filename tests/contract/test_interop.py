@@ -247,6 +247,37 @@ def _written(code, array):
     return names["x"], ""
 
 
+#: Of compiled routines: some write into what they are given, others must not.
+ROUTINES = """
+blas.dscal(2.0, x)
+blas.daxpy(x, y)
+blas.drot(x, y, 0.5, 0.5)
+blas.dgemm(1.0, m, m.T, 1.0, m.T)
+lapack.dgesv(m.T, x)
+lapack.dgesv(m.T, x, 1, 1)
+lapack.dgtsv(x[:2], y + 9, x[1:], x)
+linalg.get_blas_funcs("copy", (x,))(x, y=y)
+"""
+
+
+@pytest.mark.parametrize("code", ROUTINES.strip().splitlines())
+def test_compiled_routines_write_what_they_write_with_numpy(code):
+    names = {"linalg": pytest.importorskip("scipy.linalg")}
+    names |= {name: getattr(names["linalg"], name) for name in ("blas", "lapack")}
+    found = []
+    for array, cutoff in ((np.array, 0), (dnb.array, 0), (dnb.array, 1 << 20)):
+        with setting(cutoff=cutoff):
+            arrays = [
+                array([1.0, 2, 4]),
+                array([3.0, 5, 6]),
+                array(np.eye(3) * 9 + np.arange(9.0).reshape(3, 3)),
+            ]
+            made = eval(code, names | dict(zip("xym", arrays, strict=True)))
+            parts = made if isinstance(made, tuple) else (made,)
+            found.append([np.asarray(x).tolist() for x in (*arrays, *parts)])
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize("code", WRITES.strip().splitlines())
 def test_what_others_write_is_in_the_array_or_refused(code):
     expected, _ = _written(code, np.array)

@@ -567,6 +567,19 @@ def test_views_tell_whose_elements_they_show(session, text):
     assert (y.base is None, y.base is a) == (x.base is None, x.base is n)
 
 
+def test_views_of_what_was_reshaped_tell_so_when_the_first_array_is_gone(session):
+    a = dnb.arange(60).reshape(3, -1)
+    views = (a[1:], a.T, a[:], a.view(), a.reshape(-1), a.T[2:])
+    assert all(v.base is a for v in views)
+    assert not any(v.flags.owndata for v in views)
+    first = dnb.zeros(60)
+    shown = first.reshape(3, -1)
+    row = shown[1:]
+    assert shown.base is row.base is first
+    del first
+    assert row.base is shown
+
+
 def test_a_view_keeps_the_array_whose_elements_it_shows(session):
     a = dnb.arange(6.0)
     view = a[1:][::2]

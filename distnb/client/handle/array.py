@@ -169,7 +169,12 @@ class Array(Fields, NDArrayOperatorsMixin):
     @property
     def owner(self) -> Any:
         """The array that has the memory of which this one is a view; None if it is its own."""
-        return self._owner() if type(self._owner) is ref else self._owner
+        found: Any = self._owner
+        if found is None:
+            return None
+        first = found if type(found) is ref else found._owner
+        shown = first() if type(first) is ref else None
+        return shown if shown is not None or type(found) is ref else found
 
     @property
     def near(self) -> np.ndarray | None:
@@ -233,7 +238,8 @@ class Array(Fields, NDArrayOperatorsMixin):
             if part is not None:
                 return part
         found = type(self)(base, view, writeable)
-        found._owner = self if self._owner is None else self._owner
+        mine = self._owner  # a look, which may outlive what it shows, is kept itself
+        found._owner = self if mine is None or type(mine) is ref else mine
         return found
 
     def _apart(self, ndim: int) -> Self:

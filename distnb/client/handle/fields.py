@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import distnb.common.ndarrays as nd
 from distnb.client.batching.entries import reached
@@ -11,8 +12,6 @@ from distnb.client.session.bases import Base
 from distnb.common.config import config
 
 if TYPE_CHECKING:
-    from weakref import ref
-
     import numpy as np
 
     from distnb.client.batching.entries import Promised
@@ -101,7 +100,7 @@ def viewed(x: Fields, taken: np.ndarray, base: Base, key: tuple[Any, Subscript |
     found._near = taken if here else None
     found._whole = whole if here else None
     found._key = key
-    found._owner = x if x._owner is None else x._owner
+    found._owner = x if x._owner is None or type(x._owner) is ref else x._owner
     found._view = found._placed = found.promise = None
     found.spec = 0
     found.single = False
@@ -173,7 +172,7 @@ def beside(x: Any, shown: np.ndarray) -> Any:
     found: Any = nd.bare(_made)
     found._base = base
     found._near = found._whole = shown
-    found._owner = x if x._owner is None else x._owner
+    found._owner = x if x._owner is None or type(x._owner) is ref else x._owner
     found._key = found._view = found._placed = found.promise = None
     found.spec = 0
     found.single = False

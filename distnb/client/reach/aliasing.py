@@ -79,7 +79,7 @@ def look_at(x: Array, way: Way) -> Any:
             leave(x.dbase)
         found.writeable = x.writeable and shown.flags.writeable
         _relate(x, way, found.dbase)
-        found._owner = ref(x) if x._owner is None else x._owner
+        found._owner = ref(x) if x.owner is None else x._owner
         return found
     if near is not known:
         shown = cast("np.ndarray", way.near(near))
@@ -88,7 +88,7 @@ def look_at(x: Array, way: Way) -> Any:
     )
     _relate(x, way, base)
     found = _of_all(x, base, shown)
-    found._owner = ref(x) if x._owner is None else x._owner
+    found._owner = ref(x) if x.owner is None else x._owner
     return found
 
 

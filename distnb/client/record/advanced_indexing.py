@@ -54,7 +54,7 @@ _BOOLS = (bool, np.bool_)
 
 def is_advanced(key: Subscript) -> bool:
     """Tell whether an index has arrays in it, or what NumPy takes for some."""
-    if type(key) is not tuple:
+    if type(key) is not tuple and not isinstance(key, tuple):  # a named one is none, as any other
         return type(key) not in BASIC and _is_array(key)
     for k in key:  # noqa: SIM110 - half the time of any()
         if type(k) not in BASIC and _is_array(k):

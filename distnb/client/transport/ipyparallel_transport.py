@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 import uuid
@@ -56,6 +57,15 @@ def _turns_of(client: ipyparallel.Client) -> Turns | None:
     return _TURNS[client]
 
 
+def _let_main_end() -> None:
+    """See to it that a script's names are let go when Python ends, as without ipyparallel.
+
+    It has functions whose globals they are. Then the module goes first, its names stay, and files
+    that were not closed lose what was written to them last.
+    """
+    sys.__dict__.setdefault("distnb_main", sys.modules["__main__"])
+
+
 class Source(Protocol):
     """Who started the engines, and can start others in their place."""
 
@@ -101,6 +111,7 @@ class IPyParallelTransport(Transport["Results"]):
         engines: int | None = None,
         source: Source | None = None,
     ) -> None:
+        _let_main_end()
         self.client = client
         self._session = session
         self._first, self._source = engines, source
@@ -148,7 +159,7 @@ class IPyParallelTransport(Transport["Results"]):
         """Return what engines answer to a call."""
         import ipyparallel
 
-        self._wait(lambda: self._ready([asked]), lambda: self._pause([asked]))
+        self.wait([asked])
         try:
             return cast(list[Any], asked.get(0))
         except ipyparallel.error.CompositeError as error:
@@ -206,17 +217,8 @@ class IPyParallelTransport(Transport["Results"]):
             raise self._gone(error) from error
 
     def done(self, ticket: Results) -> bool:
-        return self._ready(ticket) or self._failure(ticket) is not None
-
-    def _ready(self, ticket: Results) -> bool:
-        """Tell whether all engines have replied, or cannot any more."""
         # ipyparallel never answers for an engine whose death it was told of while it sent to it.
         return all(result.ready() for result in ticket) or not self.alive()
-
-    def _failure(self, ticket: Results) -> Exception | None:
-        """Return what an engine raised in place of a reply, if one did."""
-        known = [one.result() for result in ticket for one in result._children if one.done()]
-        return next((found for found in known if isinstance(found, Exception)), None)
 
     def wait(self, ticket: Results) -> None:
         self._wait(lambda: self.done(ticket), lambda: self._pause(ticket))
@@ -235,10 +237,6 @@ class IPyParallelTransport(Transport["Results"]):
             result.wait(PAUSE)
 
     def collect(self, ticket: Results) -> list[Reply]:
-        failure = self._failure(ticket)
-        if failure is not None:
-            self.stop()  # others may be in the middle of the batch, and wait for that one
-            raise self._gone(failure) from failure
         try:
             answers = [result.get(0) for result in ticket]
         except Exception as error:
@@ -345,6 +343,6 @@ class IPyParallelTransport(Transport["Results"]):
         """Call a function of engines on leaving them; those that die meanwhile need not hear it."""
         if self.alive():
             asked = self._call(view, name, *args)
-            poll(lambda: self._ready([asked]), _FAREWELL)
+            poll(lambda: self.done([asked]), _FAREWELL)
             if self.alive():
                 asked.get(0)

@@ -188,10 +188,6 @@ class SocketClient:
         """Tell whether an engine that has not answered a batch has left, and said its last."""
         return any(self._channels[rank].closed for rank in self.missing(number))
 
-    def failed(self, number: int) -> bool:
-        """Tell whether an engine has answered a batch with an error: it did not run it."""
-        return any(state != b"ok" for state, *_ in self._replies[number].found.values())
-
     def _receive(self) -> None:
         """Take in one message of each engine that has sent some."""
         with self._lock:
@@ -233,12 +229,12 @@ class SocketClient:
         """Return the replies to a batch, once; raise EngineError where an engine has none."""
         with self._lock:
             size, found = self._replies.pop(number)
-        failed = [(rank, text) for rank, (state, text, _) in found.items() if state != b"ok"]
-        if failed:  # others may be silent because they wait for it
-            raise EngineError(f"engine {failed[0][0]}: {failed[0][1].decode()}")
         silent = [rank for rank in range(size) if rank not in found]
         if silent:
             raise EngineError(f"engines {silent}: died, or lost a batch, before they replied")
+        failed = [(rank, text) for rank, (state, text, _) in found.items() if state != b"ok"]
+        if failed:
+            raise EngineError(f"engine {failed[0][0]}: {failed[0][1].decode()}")
         return [replies.decode(*found[rank][1:]) for rank in range(size)]
 
 

@@ -163,8 +163,7 @@ class SocketTransport(IPyParallelTransport):
 
     def done(self, ticket: int | Results) -> bool:
         if isinstance(ticket, int):
-            batches = self._batches
-            return batches.answered(ticket) or batches.failed(ticket) or not self.alive()
+            return self._batches.answered(ticket) or not self.alive()
         return super().done(ticket)
 
     def wait(self, ticket: int | Results) -> None:
@@ -190,10 +189,8 @@ class SocketTransport(IPyParallelTransport):
         return replies
 
     def _take(self, number: int) -> list[Reply]:
-        batches = self._batches
-        if batches.failed(number):  # others may be in the middle of it, and wait for that one
-            self.stop()
         # A death may be known before the last replies.
+        batches = self._batches
         poll(lambda: batches.answered(number) or batches.hopeless(number), 0.5)
         try:
             return self._batches.take(number)
