@@ -1,7 +1,6 @@
 """The notebook and engines that are other processes work on one memory, and `%px` sees it, too."""
 
 import os
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,7 +50,7 @@ def test_what_px_writes_is_in_all_of_a_family(engines, client, place, written):
         named |= {} if named else {"aa": a.reshape(300, 500)}
         del a
         for turn in range(3):
-            names, sealed = cells._bound(SimpleNamespace(user_ns=named), engines)
+            names, sealed = cells._bound([*named.items()])
             assert sealed == [name for name in named if name == "bb"]
             engines.bind(names, sealed)
             if sealed:
