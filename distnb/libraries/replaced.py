@@ -171,25 +171,26 @@ def _lending(routine: _Function) -> _Function:
     def called(*args: Any, **options: Any) -> Any:
         if DistArray not in {*map(type, args)} and DistArray not in {*map(type, options.values())}:
             return routine(*args, **options)
-        lent: list[tuple[DistArray, np.ndarray]] = []
+        lent: list[tuple[DistArray, np.ndarray, np.ndarray]] = []
         given = [_lent(x, lent) for x in args]
         found = routine(*given, **{k: _lent(x, lent) for k, x in options.items()})
-        for x, copy in lent:
-            if copy.tobytes() != np.asarray(x).tobytes():
+        for x, before, copy in lent:
+            if not np.array_equal(before.ravel("K").view("u1"), copy.ravel("K").view("u1")):
                 x[...] = copy
         return found
 
     return called
 
 
-def _lent(x: Any, lent: list[tuple[DistArray, np.ndarray]]) -> Any:
-    """Return the memory of an array of ours, or a copy of what is on engines; note that."""
+def _lent(x: Any, lent: list[tuple[DistArray, np.ndarray, np.ndarray]]) -> Any:
+    """Return the memory of an array of ours, or a copy of what is on engines; note both."""
     if type(x) is not DistArray:
         return x
     found = in_memory(x)
     if found is None:
-        found = np.array(x, order="K")
-        lent.append((x, found))
+        before = np.array(x, order="K")  # gathered once; contiguous, as its copy
+        found = before.copy("K")
+        lent.append((x, before, found))
     return found
 
 

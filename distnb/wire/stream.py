@@ -133,14 +133,26 @@ class Stream:
         try:
             while unsent:
                 sent = self._socket.sendmsg([unsent[k] for k in range(min(_PIECES, len(unsent)))])
-                while unsent and sent >= len(unsent[0]):
-                    sent -= len(unsent.popleft())
-                if sent:
-                    unsent[0] = unsent[0][sent:]
+                self._let_go(sent)
         except BlockingIOError:
             return
         except OSError:  # the other end is gone, which is noticed elsewhere
             unsent.clear()
+
+    def _let_go(self, sent: int) -> None:
+        """Forget what the kernel has taken; end the stream where there is no memory to know that.
+
+        To send it once more would shift what follows, elements of arrays among it.
+        """
+        unsent = self._unsent
+        try:
+            while unsent and sent >= len(unsent[0]):
+                sent -= len(unsent.popleft())
+            if sent:
+                unsent[0] = unsent[0][sent:]
+        except MemoryError:
+            unsent.clear()
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def _drain(self) -> None:
         """Hand over the rest, as there is room, unless somebody does."""

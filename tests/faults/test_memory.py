@@ -114,6 +114,24 @@ def test_who_hands_over_the_rest_waits_for_memory(monkeypatch):
         end.close()
 
 
+def test_without_memory_to_know_what_was_sent_nothing_is_sent_twice():
+    """It would shift the elements that follow: the other end sees that this one is gone."""
+
+    class Short(bytearray):
+        def __getitem__(self, key):
+            raise MemoryError
+
+    here, there = joined("local", None)
+    here._unsent.append(Short(30_000_000))
+    here._push()
+    assert not here._unsent
+    while not there.closed:
+        there.ready(1000)
+        there.receive()
+    for end in (here, there):
+        end.close()
+
+
 @pytest.mark.ways("openmpi")
 def test_a_head_is_sent_from_where_it_lies():
     here, there = joined("local", None)

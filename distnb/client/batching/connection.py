@@ -298,6 +298,8 @@ class Connection:
         """Note that the engines, or what they do, cannot be known any more."""
         if self.keeps and not self._transport.alive():
             error = EngineError(explain(*_DEAD))
+        elif self.keeps and self._transport.renewable:
+            error = EngineError(f"{error}, or call session.recover(): others take over the arrays")
         self.dead = str(error)
         self.orphans += self.sent
         self.sent.clear()

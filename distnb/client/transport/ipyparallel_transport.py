@@ -300,9 +300,7 @@ class IPyParallelTransport(Transport["Results"]):
         poll(lambda: not self.alive(), 0.5)  # the hub tells of a death a little later
         if not self.alive():
             return self.gone()
-        others = "session.recover() ends them, and others take over the arrays"
-        do = others if self.renewable else "see the engines' logs"
-        return EngineError(explain("engines", _said(error), "a reply", do))
+        return EngineError(explain("engines", _said(error), "a reply", "see the engines' logs"))
 
     def interrupt(self, ticket: Results) -> str:
         return self._interrupt(lambda: self.done(ticket), lambda: range(self.size))
