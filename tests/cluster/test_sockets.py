@@ -50,6 +50,31 @@ def execute(client, code):
     client[:].execute(code, block=False).get(60)
 
 
+FAULT = """
+import distnb.engines.server.entry as e
+w = e.worker({session!r})
+if w.comm.rank == 1:
+    def fails(*_):
+        raise KeyError("planning")
+    w._run = fails
+"""
+
+
+@pytest.mark.parametrize("road", ["direct", "ipyparallel"])
+def test_an_engine_that_fails_outside_of_a_batch_keeps_nobody_waiting(engines, client, road):
+    with another(client, road) as session:
+        x = dnb.arange(30.0, dist="cyclic", session=session)
+        assert float(x.sum()) == 435
+        execute(client, FAULT.format(session=session.transport._session))
+        with pytest.raises(dnb.EngineError, match=r"KeyError\W+planning"):
+            dnb.sort(x).to_numpy()  # others wait for what it has
+        with pytest.raises(dnb.EngineError, match="planning"):
+            x.to_numpy()
+    with another(client, road) as session:  # hears nothing of that
+        assert works(session)
+    assert works(engines)
+
+
 # Which transport
 
 

@@ -167,7 +167,9 @@ class MPIComm:
         return self._made is None
 
     def free(self) -> None:
-        if not self._mpi.Is_finalized() and self.ready() and self.raw:
+        # Nobody may have received what told of an abort: a later communicator, to which MPI may
+        # give the same number, would hear of it.
+        if not self._mpi.Is_finalized() and self.ready() and self.raw and not self._farewell:
             for context in self.contexts.values():
                 context.free()
             self.raw.Free()
