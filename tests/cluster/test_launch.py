@@ -211,6 +211,8 @@ def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch
     assert not list(profile.glob("security/*"))
     assert not list(profile.glob("log/*"))
     engines.stop()
+    with pytest.raises(dnb.EngineError, match="got stopped ones"):
+        engines.renew(0)  # what is read at exit, after engines have ended
 
 
 @pytest.mark.tier("test-all")

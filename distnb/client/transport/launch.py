@@ -118,6 +118,9 @@ class Engines:
         wait for that. Raises EngineError if it cannot be done.
         """
         with self._renewing:
+            if self._stopped:  # by an exit of Python, too, before the last of what it calls
+                do = "read arrays before, and register what reads them at exit after dnb.start()"
+                raise EngineError(explain("engines", "stopped ones", "running ones", do))
             if generation == self.generation:
                 before, self.n = self.n, engines or self.n
                 try:

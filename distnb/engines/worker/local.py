@@ -12,7 +12,7 @@ from distnb.engines.runtime.store import Store
 from distnb.geometry.layout import in_notebook
 from distnb.geometry.slices import Section
 from distnb.geometry.views import Placed
-from distnb.plans.transfer import part_of, window
+from distnb.plans.transfer import Part, part_of, window
 from distnb.wire.protocol import InNotebook, Operand
 
 __all__ = ["LocalArray", "as_parts"]
@@ -25,9 +25,10 @@ class LocalArray:
     ----------
     local : ndarray
         The elements that lie here. A writable look at the engine's memory where they are one
-        strided block (always so for block layouts), else a read-only copy. What several engines of
-        a node share (large replicated arrays) is read-only, too, and what the notebook has as a
-        read-only array, or as a view that engines hold a copy of: write into the array itself.
+        strided block on each engine (always so for block layouts), else read-only. What several
+        engines of a node share (large replicated arrays) is read-only, too, and what the notebook
+        has as a read-only array, or as a view that engines hold a copy of: write into the array
+        itself.
     global_slices : tuple
         For each axis, where they are in the whole array: a slice, or an index array.
     local_keys : tuple of ndarray
@@ -144,30 +145,33 @@ class LocalArray:
     def local(self) -> np.ndarray:
         """The local elements."""
         base = self._store.get(self._there.base)
-        placed, rank = self._placed, self._store.rank
-        owned = placed.owned(rank)
-        if owned is None or base.block is None:
+        whole, part = self._there.view.is_whole(base.shape), self._part(self._store.rank)
+        if part is None or base.block is None:
             return np.empty([at.stop for at in self._nothing], base.dtype)
-        part = part_of(rank, placed, owned)
-        if len(part.chunks) == 1 and part.chunks[0].shape == part.shape:
+        if _is_window(part):
             chunk = part.chunks[0]
-            look = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
-            look.flags.writeable = not (base.shared or self._sealed)
-            return look
-        if self._there.view.is_whole(base.shape):
-            look = base.block.view()
-            look.flags.writeable = not (base.shared or self._sealed)
-            return look
-        found = np.empty(part.shape, base.dtype)
-        for chunk in part.chunks:
-            to = window(found, chunk.shape, chunk.message.offset, chunk.message.strides)
-            to[...] = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
-        found.flags.writeable = False
+            found = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+        elif whole:
+            found = base.block.view()
+        else:
+            found = np.empty(part.shape, base.dtype)
+            for chunk in part.chunks:
+                to = window(found, chunk.shape, chunk.message.offset, chunk.message.strides)
+                to[...] = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+        # On all engines or on none: code that writes would stop halfway.
+        parts = map(self._part, range(self._comm.size))
+        looks = whole or all(part is None or _is_window(part) for part in parts)
+        found.flags.writeable = looks and not (base.shared or self._sealed)
         return found
 
     @local.setter
     def local(self, data: Any) -> None:
         self.local[...] = data  # ``A.local += 1`` assigns what it has written already
+
+    def _part(self, rank: int) -> Part | None:
+        """Return what lies on a rank, None if nothing does."""
+        owned = self._placed.owned(rank)
+        return None if owned is None else part_of(rank, self._placed, owned)
 
     def __getitem__(self, key: Any) -> Any:
         raise self._no_part()
@@ -192,6 +196,11 @@ class LocalArray:
             f"<local part of {self._name} on rank {rank} of {size}: "
             f"{self.local.shape} of {self.shape} {self.dtype}, {self.layout}>"
         )
+
+
+def _is_window(part: Part) -> bool:
+    """Tell whether a part is one strided block of its rank's memory."""
+    return len(part.chunks) == 1 and part.chunks[0].shape == part.shape
 
 
 def _index(sections: tuple[Section, ...]) -> Any:
