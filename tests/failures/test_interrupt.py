@@ -59,6 +59,22 @@ def test_while_engines_wait_for_a_late_one(cluster, late, gate):
     quiet(cluster)
 
 
+def test_what_is_soon_done_is_not_lost(cluster, gate, monkeypatch):
+    monkeypatch.setattr("distnb.client.session.session._SOON", 60)  # on any machine
+    w = World(cluster)
+    plant(cluster, 1, REDUCE, gate.stand)
+    x = w.dist.a
+    with CtrlC(0.1, after=gate.come, then=gate.open):
+        while True:
+            x = x + 1  # the name of the last is that of a result that was not there
+            x.sum().item()
+    np.testing.assert_array_equal(x.to_numpy(), w.np.a + 1)
+    w.check()
+    support.heal(cluster)
+    del x
+    quiet(cluster)
+
+
 def test_in_a_measured_window(cluster, gate):
     w = World(cluster)
     plant(cluster, 1, REDUCE, gate.stand)

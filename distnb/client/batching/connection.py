@@ -220,6 +220,13 @@ class Connection:
         if self.sent[0].ticket is not None:
             interruptible(partial(self._transport.wait, self.sent[0].ticket))
 
+    def soon_done(self, seconds: float) -> bool:
+        """Wait some time for the replies to the oldest batch; tell whether they have come.
+
+        Lets Ctrl-C through.
+        """
+        return interruptible(lambda: poll(self.done, seconds))
+
     def collect(self) -> Outcome | None:
         """Return what came of the oldest batch; None if the engines cannot be used any more."""
         sent = self.sent[0]
