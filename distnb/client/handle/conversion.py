@@ -23,7 +23,7 @@ from distnb.common.errors import SessionError, explain
 from distnb.geometry.layout import Ints, Layout, default_layout, make_layout, replicated
 from distnb.geometry.views import View, follow
 from distnb.plans.host_parts import parts_of
-from distnb.wire.protocol import Apply, Operand
+from distnb.wire.protocol import Apply, Collective, Local, Operand
 
 __all__ = [
     "Readable",
@@ -36,6 +36,8 @@ __all__ = [
     "in_layout",
     "move_out",
     "record_apply",
+    "record_collective",
+    "record_local",
 ]
 
 
@@ -209,3 +211,21 @@ def _written(o: Array, mask: Array | None) -> Operand:
             base.renew()
             return Operand(base.handle, o.dview)
     return o.operand
+
+
+def record_collective(
+    op: str, outs: Sequence[Array], ins: Sequence[Array], args: tuple[Any, ...] = ()
+) -> None:
+    """Record a command on whole bases by messages between the ranks."""
+    session = (*outs, *ins)[0].session
+    with session.recorder.lock:
+        written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
+        session.record(Collective(op, written, read, args, session.site()))
+
+
+def record_local(op: str, out: Array, ins: Sequence[Array]) -> None:
+    """Record a command on what each rank holds of whole bases."""
+    session = out.session
+    with session.recorder.lock:
+        read = tuple([x.operand for x in ins])
+        session.record(Local(op, out.operand, read, session.site()))
