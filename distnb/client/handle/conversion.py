@@ -109,9 +109,14 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
     with base.session.recorder.lock:
         if base.host is None:  # another thread has given it
             return
-        base.move(layout or default_layout(base.shape, base.session.size))
-        record_creation(base, ("data", parts_of(base.session.size, host, base.layout)))
-        base.host = base.near = base.kept = None
+        base.near = None  # first, as in leave()
+        try:
+            base.move(layout or default_layout(base.shape, base.session.size))
+            record_creation(base, ("data", parts_of(base.session.size, host, base.layout)))
+        except BaseException:
+            base.near = host
+            raise
+        base.host = base.kept = None
 
 
 def _copy_of(x: Array) -> Any:
@@ -149,7 +154,10 @@ def as_dist(x: Any, session: Session, like: Array | None = None) -> Any:
     """Return array-like data as an array on the engines, laid out as ``like`` if shapes agree."""
     if isinstance(x, Array):
         check_session(x, session)
-        return x if x.dbase.host is None else _copy_of(x)
+        if x.dbase.host is None:
+            return x
+        with session.recorder.lock:
+            return x if x.dbase.host is None else _copy_of(x)
     if isinstance(x, Readable):
         return as_dist(x.__distarray__(session), session)
     data = np.asarray(x)
@@ -178,19 +186,20 @@ def record_apply(
     """Record an elementwise operation into arrays; a lost one that is all written is good again."""
     shape = outs[0].shape
     session = outs[0].session
-    commands = [broadcast(x, shape).operand if isinstance(x, Array) else x for x in ins]
-    where = None if mask is None else broadcast(mask, shape).operand
-    written = tuple(_written(o, mask) for o in outs)
-    command = Apply(op, written, tuple(commands), where, options, session.site())
-    healed = [o.dbase for o in outs if o.dbase.lost]
-    for base in healed:
-        base.lost = False
-    try:
-        session.record(command)
-    except BaseException:
+    with session.recorder.lock:
+        commands = [broadcast(x, shape).operand if isinstance(x, Array) else x for x in ins]
+        where = None if mask is None else broadcast(mask, shape).operand
+        written = tuple(_written(o, mask) for o in outs)
+        command = Apply(op, written, tuple(commands), where, options, session.site())
+        healed = [o.dbase for o in outs if o.dbase.lost]
         for base in healed:
-            base.lost = True
-        raise
+            base.lost = False
+        try:
+            session.record(command)
+        except BaseException:
+            for base in healed:
+                base.lost = True
+            raise
 
 
 def _written(o: Array, mask: Array | None) -> Operand:
