@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.array.prefetch import Prefetch
 from tests.contract.support import setting
 
 #: Code in ``xp``, NumPy or distnb, vectors ``x`` of several lengths, matrices ``m``, a number ``k``.
@@ -77,3 +78,56 @@ def test_an_element_of_one_thread_is_made_whatever_the_others_record(session, ha
     with setting(place="engines"), ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
     assert not wrong
+
+
+#: What a thread does to its own rows ``s`` of shared arrays, of which the first is ``i``; ``flat``
+#: is where they are in C order.
+ROWS = (
+    "a[s] += 1|a[s, 1] = v[s]|a.ravel()[flat][::3] += 2|a.reshape(-1)[flat] *= 2|a.T[2, s] -= v[s]|"
+    "a[s][a[s] > 5] = 1|h[s] = a[s, 0]|h[s] += 1|xp.add(a[s, 3], 1, out=h[s])|a[i, 0] += 1|"
+    "xp.multiply(a[s], 2, out=a[s], where=a[s] > 0)|a[i, 2] = float(a[s].sum()) % 9|v[s] += h[s]|"
+    "h[i] = h[i + 1].item() + a[i, 1].item()|xp.add.at(a, (np.array([i, i]), np.array([0, 1])), 3)|"
+    "a[np.array([i, i + 1])] = 7|xp.put(h, [i, i + 1], v[i].item())"
+).split("|")
+
+
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_threads_write_rows_of_their_own(session, hasty, place):
+    """Of different elements no write is lost, wherever others have arrays moved meanwhile."""
+
+    def work(xp, arrays, thread, seed, n):
+        chosen, i = random.Random(seed), thread * n
+        names = dict(zip("avh", arrays, strict=True), xp=xp, np=np, i=i)
+        names |= {"s": slice(i, i + n), "flat": slice(4 * i, 4 * (i + n))}
+        for _ in range(8):
+            exec(chosen.choice(ROWS), names)
+
+    def rounds(k):
+        n, dist = (2, 40, 700)[k % 3], ("block", "cyclic", "replicated", "block")[k % 4]
+        plain = [np.zeros((3 * n, 4)), np.arange(3.0 * n), np.zeros(3 * n)]
+        a, v = (dnb.array(x, dist=dist) for x in plain[:2])
+        shared = [a, v, dnb.array(plain[2])]
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda t: work(dnb, shared, t, 3 * k + t, n), range(3)))
+        for t in range(3):
+            work(np, plain, t, 3 * k + t, n)
+        return all(map(np.allclose, map(np.asarray, shared), plain))
+
+    with setting(place=place, cutoff=1 << 16):  # so that ``h`` is in the notebook
+        assert all(rounds(k) for k in range(12))
+
+
+def test_no_thread_comes_between_where_walks_through_arrays_are_kept(session):
+    """More arrays than are remembered are read by turns, which forgets the oldest walk."""
+
+    class Walks(dict):
+        def __iter__(self):
+            oldest = next(super().__iter__())
+            if not session.recorder.busy:  # another thread may forget it now
+                del self[oldest]
+            return iter([oldest])
+
+    arrays = [dnb.arange(9.0, dist="block") + k for k in range(12)]
+    session.extensions[Prefetch]._walks = Walks()
+    with setting(place="engines"):
+        assert [float(x[3]) for x in arrays] == [3.0 + k for k in range(12)]

@@ -119,12 +119,13 @@ class Prefetch:
 
     def element(self, x: Array) -> np.ndarray:
         """Return an element of an array on the engines, as it is now."""
-        handle = x.operand.base
-        walk = self._walks.pop(handle, None) or _Walk()
-        self._walks[handle] = walk
-        if len(self._walks) > _WALKS:
-            del self._walks[next(iter(self._walks))]
-        return walk.element(x)
+        with x.session.recorder.lock:  # several threads may walk through arrays
+            handle = x.operand.base
+            walk = self._walks.pop(handle, None) or _Walk()
+            self._walks[handle] = walk
+            if len(self._walks) > _WALKS:
+                del self._walks[next(iter(self._walks))]
+            return walk.element(x)
 
 
 def _state(session: Session) -> tuple[int, int]:

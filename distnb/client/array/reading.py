@@ -63,10 +63,11 @@ def element(x: Array) -> Any:
     found = admission.element(x)
     if found is not None:
         return found
-    session, operand = x.session, x.operand
+    session = x.session
     base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
     base.site = session.site()
-    session.deferred.defer(base, _Copy(x, operand))
+    with session.recorder.lock:
+        session.deferred.defer(base, _Copy(x, x.operand))
     return as_result(Array.made(base, View.whole(())))
 
 
@@ -111,22 +112,23 @@ def read(x: Array) -> np.ndarray:
     """Return the elements of an array on the engines."""
     base = x._base or x.dbase
     session = base.session
-    if base.known is not None:
-        session.check_open()
+    with session.recorder.lock:
+        if base.known is not None:
+            session.check_open()
+            return _shown(base.known, x)
+        waiting = session.deferred.pending is not None
+        deferred = session.deferred.withdraw(base) if waiting else None
+        if deferred is None:
+            return session.gather(x.operand, x.placed, base.dtype)
+        try:
+            found = admission.awaited(deferred.source)
+            prefetch: Prefetch = session.extensions[Prefetch]
+            base.known = prefetch.element(deferred.source) if found is None else np.asarray(found)
+        except BaseException:
+            base.begin(base.layout)
+            base.lost = True
+            raise
         return _shown(base.known, x)
-    waiting = session.deferred.pending is not None
-    deferred = session.deferred.withdraw(base) if waiting else None
-    if deferred is None:
-        return session.gather(x.operand, x.placed, base.dtype)
-    try:
-        found = admission.awaited(deferred.source)
-        prefetch: Prefetch = session.extensions[Prefetch]
-        base.known = prefetch.element(deferred.source) if found is None else np.asarray(found)
-    except BaseException:
-        base.begin(base.layout)
-        base.lost = True
-        raise
-    return _shown(base.known, x)
 
 
 def _shown(known: np.ndarray, x: Array) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, hosted
+from distnb.client.handle.conversion import record_collective
 from distnb.client.math.blocks import record_call
 from distnb.client.math.pickling import pickled
 from distnb.client.record.operations import assign
@@ -28,7 +29,6 @@ from distnb.geometry.axes import Axis, Block, Whole, cut_at
 from distnb.geometry.layout import Grid as Ranks
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import View
-from distnb.wire.protocol import Collective
 
 __all__ = [
     "SLAB",
@@ -71,11 +71,11 @@ class Source(NamedTuple):
 
     def record(self, out: Array, view: View) -> None:
         """Let each engine read its part of a view."""
-        session, args = out.session, (tuple(self.stored), view)
+        args = tuple(self.stored), view
         if self.function is not None:
             record_call("file.call", pickled(self.function), self.stored.path, [out], [], *args)
         else:
-            session.record(Collective("file.read", (out.operand,), (), args, session.site()))
+            record_collective("file.read", (out,), (), args)
 
 
 def once(session: Session, function: Callable[..., _Found], *args: object) -> _Found:
@@ -105,7 +105,7 @@ def checksum_of(session: Session, stored: Stored, begin: int, length: int, here:
         check_same(stored.path, stored.stamp)
         return checksum(stored.path, begin, length, bool)
     done, args = told(session, 2), (tuple(stored), begin, length)
-    session.record(Collective("file.sum", (done.operand,), (), args, session.site()))
+    record_collective("file.sum", (done,), (), args)
     return summed(done.to_numpy().tolist())
 
 

@@ -16,7 +16,7 @@ from distnb.client.files.text import parsed
 from distnb.client.files.writing import replacing
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import numeric
-from distnb.client.handle.conversion import as_dist, in_layout
+from distnb.client.handle.conversion import as_dist, in_layout, record_collective
 from distnb.client.record.creation import asarray
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
@@ -28,7 +28,6 @@ from distnb.formats.lines import Quotes, first_lines, line_of, located
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import kinds_of, quotes_of, table_of
 from distnb.geometry.layout import make_layout
-from distnb.wire.protocol import Collective
 
 __all__: list[str] = []
 
@@ -489,7 +488,5 @@ def _write(
     once(session, check_folder, local_path(path), suffix)
     with replacing(local_path(path), session, folder=True) as folder:
         done = told(session, 2)
-        ins, args = tuple([x.operand for x in there]), (folder, suffix, tuple(found), options)
-        command = Collective("file.table", (done.operand,), ins, args, session.site())
-        session.record(command)
+        record_collective("file.table", (done,), there, (folder, suffix, tuple(found), options))
         done.to_numpy()

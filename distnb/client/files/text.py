@@ -18,7 +18,7 @@ from distnb.client.files.reading import once, told
 from distnb.client.files.writing import append, is_stream, replacing
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, storable
-from distnb.client.handle.conversion import array_of
+from distnb.client.handle.conversion import array_of, record_collective
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.session.current import need
@@ -32,7 +32,6 @@ from distnb.formats.text import blanks_of, share
 from distnb.geometry.axes import Whole, cut_at
 from distnb.geometry.layout import Grid as Ranks
 from distnb.geometry.layout import Ints, Layout
-from distnb.wire.protocol import Collective
 
 __all__ = ["parsed"]
 
@@ -60,7 +59,7 @@ def parsed(
     p = session.size
     counts = told(session, 1 + len(inner))
     given = (path, stamp_of(path), start, quotes, parser, *args)
-    session.record(Collective("file.parse", (counts.operand,), (), given, session.site()))
+    record_collective("file.parse", (counts,), (), given)
     found = counts.to_numpy()
     cuts = (0, *accumulate(found[:, 0].tolist()))
     outs = []
@@ -70,9 +69,7 @@ def parsed(
         axes = (cut_at(cuts), *(Whole() for _ in more))
         layout = Layout(Ranks.of((p,)), axes, (0, *(-1 for _ in more)))
         outs.append(create(session, (cuts[-1], *more), dtype, layout, ("empty",), stays=True))
-    operands = tuple([x.operand for x in outs])
-    command = Collective("file.hold", operands, (counts.operand,), (), session.site())
-    session.record(command)
+    record_collective("file.hold", outs, (counts,))
     return outs
 
 

@@ -58,15 +58,18 @@ class _Unread(Look):
 
     def refresh(self, base: Base) -> None:
         """Read all of it."""
-        base.look = None
-        try:
-            base.memory = room_for(base.session, base.shape, base.dtype, base.layout, False)
-            base.move(base.layout)
-            record_creation(base, base.laid("empty"))
-            fill_from(self._source, self._view, Array.made(base, View.whole(base.shape)))
-        except BaseException:
-            base.look = self
-            raise
+        with base.session.recorder.lock:
+            if base.look is not self:  # another thread has read it
+                return
+            base.look = None
+            try:
+                base.memory = room_for(base.session, base.shape, base.dtype, base.layout, False)
+                base.move(base.layout)
+                record_creation(base, base.laid("empty"))
+                fill_from(self._source, self._view, Array.made(base, View.whole(base.shape)))
+            except BaseException:
+                base.look = self
+                raise
 
     def part(self, base: Base, view: View) -> Any:
         """Return an array of a part of it, which is read by itself; None for all of it."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from distnb.client.files.reading import in_boxes, in_chunks, once, slabs, told
 from distnb.client.handle.array import Array, is_whole
-from distnb.client.handle.conversion import copied
+from distnb.client.handle.conversion import copied, record_collective
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.formats.boxes import full, moved, pieces
@@ -26,7 +26,6 @@ from distnb.formats.plain import run_bytes, write_all
 from distnb.formats.stored import Stored, bytes_of, sub
 from distnb.formats.table import writer_of
 from distnb.geometry.layout import Ints, make_layout
-from distnb.wire.protocol import Collective
 
 __all__ = ["append", "is_stream", "replacing", "sync", "write"]
 
@@ -242,11 +241,8 @@ def _in_order(x: Array) -> bool:
 
 
 def _record(x: Array, stored: Stored, summed: bool, origin: Ints) -> list[tuple[int, int]]:
-    session = x.session
-    done = told(session, 2)
-    args = (tuple(stored), origin, summed)
-    command = Collective("file.write", (done.operand,), (x.operand,), args, session.site())
-    session.record(command)
+    done = told(x.session, 2)
+    record_collective("file.write", (done,), (x,), (tuple(stored), origin, summed))
     return [(int(n), int(check)) for n, check in done.to_numpy() if n]
 
 
@@ -289,9 +285,7 @@ def append(
     for low, high in slabs(x.shape, made, size) if x.ndim else [(0, 0)]:
         parts = _alike([y[low:high] if y.ndim else y for y in arrays])
         done = told(x.session, 3)
-        given, ins = (path, at, encoding, *args), tuple([y.operand for y in parts])
-        command = Collective("file.append", (done.operand,), ins, given, x.session.site())
-        x.session.record(command)
+        record_collective("file.append", (done,), parts, (path, at, encoding, *args))
         rows = [(int(n), int(check), int(raw)) for n, check, raw in done.to_numpy() if raw]
         at += sum([n for n, _, _ in rows])
         found += rows

@@ -1,4 +1,14 @@
-"""What is under every array: a base, on the engines or in the notebook, and a view of it."""
+"""What is under every array: a base, on the engines or in the notebook, and a view of it.
+
+Several threads may use an array at once, and no write is lost where NumPy would lose none. That
+takes one rule. *Whoever moves elements, or has engines do something with them, holds the session's
+lock* (``session.recorder.lock``, re-entrant), *from when an array is brought out to when what names
+it is recorded*: so arrays come in reach, leave, and are brought up to date with others of their
+family at once for all. *A step in reach takes no lock*, for it may take no longer than NumPy's. It
+takes ``near``, which is None where elements have left, and after it has written it looks whether
+they have ``stayed``: if not, what it wrote is stored once more, where they are now. So who moves
+elements says so first, and takes them then; and each time that they come, ``near`` is another one.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +48,7 @@ __all__ = [
     "no_array",
     "numeric",
     "read_only",
+    "record_known",
     "room_for",
     "storable",
 ]
@@ -185,14 +196,20 @@ class Array(Fields, NDArrayOperatorsMixin):
             return None
         if self.session.closed:
             self.session.check_open()
-        if whole is not None and (self._near is None or self._whole is not whole):
-            self._near = host_view(whole, self._view or self.dview, self.writeable)
+        near = self._near
+        if whole is not None and (near is None or self._whole is not whole):
+            near = host_view(whole, self._view or self.dview, self.writeable)
+            self._near = None  # so that no thread takes the one for a view of the other
             self._whole = whole
-        return self._near
+            self._near = near
+        return near
 
     @property
     def operand(self) -> Operand:
-        """The array as commands name it; raises if its content is lost or its session closed."""
+        """The array as commands name it; raises if its content is lost or its session closed.
+
+        Who records a command with it holds the session's lock until then.
+        """
         base = self._base or self.dbase
         if base.session.closed:
             base.session.check_open()
@@ -449,13 +466,24 @@ def leave(base: Base) -> None:
             return
         if near is None:  # another thread has given it
             return
-        if base.nbytes >= 0:  # they have it, where it is
-            base.since = session.batches + 1
-        else:
-            base.move(base.layout)
-            parts = None if base.memory is not None else parts_of(session.size, near, base.layout)
-            record_creation(base, base.laid("same") if parts is None else ("data", parts))
-        base.near = base.kept = None  # it may have been written here
+        base.near = None  # first: what is written there from now on is stored once more
+        try:
+            _hand_over(base, near)
+        except BaseException:
+            base.near = near
+            raise
+        base.kept = None  # it may have been written here
+
+
+def _hand_over(base: Base, near: np.ndarray) -> None:
+    """Let engines have what was in reach until now."""
+    session = base.session
+    if base.nbytes >= 0:  # they have it, where it is
+        base.since = session.batches + 1
+    else:
+        base.move(base.layout)
+        parts = None if base.memory is not None else parts_of(session.size, near, base.layout)
+        record_creation(base, base.laid("same") if parts is None else ("data", parts))
 
 
 def create(

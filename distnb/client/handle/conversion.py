@@ -23,7 +23,7 @@ from distnb.common.errors import SessionError, explain
 from distnb.geometry.layout import Ints, Layout, default_layout, make_layout, replicated
 from distnb.geometry.views import View, follow
 from distnb.plans.host_parts import parts_of
-from distnb.wire.protocol import Apply, Operand
+from distnb.wire.protocol import Apply, Collective, Local, Operand
 
 __all__ = [
     "Readable",
@@ -36,6 +36,8 @@ __all__ = [
     "in_layout",
     "move_out",
     "record_apply",
+    "record_collective",
+    "record_local",
 ]
 
 
@@ -107,9 +109,14 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
     with base.session.recorder.lock:
         if base.host is None:  # another thread has given it
             return
-        base.move(layout or default_layout(base.shape, base.session.size))
-        record_creation(base, ("data", parts_of(base.session.size, host, base.layout)))
-        base.host = base.near = base.kept = None
+        base.near = None  # first, as in leave()
+        try:
+            base.move(layout or default_layout(base.shape, base.session.size))
+            record_creation(base, ("data", parts_of(base.session.size, host, base.layout)))
+        except BaseException:
+            base.near = host
+            raise
+        base.host = base.kept = None
 
 
 def _copy_of(x: Array) -> Any:
@@ -147,7 +154,10 @@ def as_dist(x: Any, session: Session, like: Array | None = None) -> Any:
     """Return array-like data as an array on the engines, laid out as ``like`` if shapes agree."""
     if isinstance(x, Array):
         check_session(x, session)
-        return x if x.dbase.host is None else _copy_of(x)
+        if x.dbase.host is None:
+            return x
+        with session.recorder.lock:
+            return x if x.dbase.host is None else _copy_of(x)
     if isinstance(x, Readable):
         return as_dist(x.__distarray__(session), session)
     data = np.asarray(x)
@@ -176,19 +186,20 @@ def record_apply(
     """Record an elementwise operation into arrays; a lost one that is all written is good again."""
     shape = outs[0].shape
     session = outs[0].session
-    commands = [broadcast(x, shape).operand if isinstance(x, Array) else x for x in ins]
-    where = None if mask is None else broadcast(mask, shape).operand
-    written = tuple(_written(o, mask) for o in outs)
-    command = Apply(op, written, tuple(commands), where, options, session.site())
-    healed = [o.dbase for o in outs if o.dbase.lost]
-    for base in healed:
-        base.lost = False
-    try:
-        session.record(command)
-    except BaseException:
+    with session.recorder.lock:
+        commands = [broadcast(x, shape).operand if isinstance(x, Array) else x for x in ins]
+        where = None if mask is None else broadcast(mask, shape).operand
+        written = tuple(_written(o, mask) for o in outs)
+        command = Apply(op, written, tuple(commands), where, options, session.site())
+        healed = [o.dbase for o in outs if o.dbase.lost]
         for base in healed:
-            base.lost = True
-        raise
+            base.lost = False
+        try:
+            session.record(command)
+        except BaseException:
+            for base in healed:
+                base.lost = True
+            raise
 
 
 def _written(o: Array, mask: Array | None) -> Operand:
@@ -209,3 +220,21 @@ def _written(o: Array, mask: Array | None) -> Operand:
             base.renew()
             return Operand(base.handle, o.dview)
     return o.operand
+
+
+def record_collective(
+    op: str, outs: Sequence[Array], ins: Sequence[Array], args: tuple[Any, ...] = ()
+) -> None:
+    """Record a command on whole bases by messages between the ranks."""
+    session = (*outs, *ins)[0].session
+    with session.recorder.lock:
+        written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
+        session.record(Collective(op, written, read, args, session.site()))
+
+
+def record_local(op: str, out: Array, ins: Sequence[Array]) -> None:
+    """Record a command on what each rank holds of whole bases."""
+    session = out.session
+    with session.recorder.lock:
+        read = tuple([x.operand for x in ins])
+        session.record(Local(op, out.operand, read, session.site()))

@@ -22,6 +22,8 @@ cpdef Entry base_of(Fields x)
 
 cpdef near_of(Fields x)
 
+cpdef bint stayed(Fields x, object near)
+
 cpdef bint is_away(Fields x)
 
 @cython.locals(one=Fields)

@@ -31,6 +31,7 @@ __all__ = [
     "is_away",
     "made_by",
     "near_of",
+    "stayed",
     "viewed",
 ]
 
@@ -138,10 +139,24 @@ def near_of(x: Fields) -> Any:
     """Return the elements of an array in reach, None if it is not, or its session is closed."""
     if x.session.closed:
         return None
+    whole = x._whole  # first: another thread may be about to find both anew
     near = x._near
-    if near is None or (x._whole is not None and x._whole is not x._base.near):
+    if near is None or (whole is not None and whole is not x._base.near):
         return x.near  # type: ignore[attr-defined]
     return near
+
+
+def stayed(x: Fields, near: np.ndarray) -> bool:
+    """Tell whether the elements of an array are still where a step has written them.
+
+    Else another thread has moved them meanwhile. What was made of them before counts no more.
+    """
+    whole = x._whole
+    if whole is not None:
+        x._base.kept = None
+        if whole is not x._base.near:
+            return False
+    return x._near is near
 
 
 def is_away(x: Fields) -> bool:

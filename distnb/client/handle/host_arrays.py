@@ -66,23 +66,22 @@ def plain(x: ArrayLike) -> Any:
 def compute(
     row: table.Elementwise,
     ins: Sequence[Any],
-    outs: Sequence[Array | None],
+    into: Sequence[np.ndarray | None],
     where: ArrayLike,
     options: dict[str, Any],
     prepare: Callable[[], tuple[Ints, Sequence[np.dtype]]],
 ) -> tuple[Any, ...] | None:
     """Compute an elementwise operation; return its results, or None if engines are to hold them.
 
-    ``ins`` and ``where`` are :func:`plain`; ``prepare`` returns the shape and the dtypes of the
-    results.
+    ``ins``, ``into`` and ``where`` are :func:`plain`; ``prepare`` returns the shape and the dtypes
+    of the results.
     """
-    given = any(o is not None for o in outs)
+    given = any(o is not None for o in into)
     if not given and not _may_fit(ins, where):
         return None
-    into = tuple(None if o is None else o.here for o in outs)
     if isinstance(row.run, np.ufunc):
         if given or where is not True:
-            options = options | {"out": into, "where": where}
+            options = options | {"out": tuple(into), "where": where}
         found = watched(row.name, row.run, *ins, **options)
         found = found if row.nout > 1 else (found,)
     else:
@@ -112,10 +111,8 @@ def delivered(
     )
 
 
-def assign(target: Array, value: ArrayLike, mask: np.ndarray | None) -> None:
+def assign(view: np.ndarray, value: ArrayLike, mask: np.ndarray | None) -> None:
     """Assign :func:`plain` values, where a mask is true."""
-    view: Any = target.near
-    target.dbase.about_to_be_written()
     if mask is None:
         watched("cast", view.__setitem__, ..., value)
         return

@@ -200,7 +200,8 @@ def _without_base(x: Array) -> bool:
 
 def _elsewhere(base: Base) -> bool:
     """Tell whether a base is in reach, but not where engines have it."""
-    return base.near is not None and base.near is not base.memory
+    near, memory = base.near, base.memory
+    return near is not None and (memory is None or not np.may_share_memory(near, memory))
 
 
 def _is_stale(x: Array) -> bool:

@@ -19,9 +19,16 @@ from typing import Any
 import numpy as np
 
 from distnb.client.handle.array import Array, create, is_whole
-from distnb.client.handle.conversion import array_of, as_dist, broadcast, copied, in_layout
+from distnb.client.handle.conversion import (
+    array_of,
+    as_dist,
+    broadcast,
+    copied,
+    in_layout,
+    record_collective,
+)
 from distnb.client.handle.host_arrays import all_here, watched
-from distnb.client.linalg.matrix_commands import collective, local, rows
+from distnb.client.linalg.matrix_commands import local, rows
 from distnb.client.linalg.scalapack_commands import ROUTINES
 from distnb.common.config import config
 from distnb.geometry.axes import Whole
@@ -211,5 +218,5 @@ def triangles(x: Array, with_q: bool) -> list[Array]:
     source = in_layout(x, rows(size), dtype)
     outs = [create(session, x.shape, dtype, rows(size), ("empty",))] if with_q else []
     outs.append(create(session, (n, n), dtype, replicated(2, size), ("empty",)))
-    collective("tsqr", outs, [source], ())
+    record_collective("tsqr", outs, [source], ())
     return outs

@@ -15,13 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import in_layout
+from distnb.client.handle.conversion import in_layout, record_collective, record_local
 from distnb.client.linalg.contraction_commands import add_up
-from distnb.client.linalg.matrix_commands import collective
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Layout
 from distnb.geometry.views import Placed, follow
-from distnb.wire.protocol import Local
 
 __all__ = ["Way", "multiply_parts", "ways"]
 
@@ -86,7 +84,7 @@ def _summa(a: Array, b: Array, here: Layout, dtype: np.dtype) -> Array:
             left = Layout(grid, (_BLOCK, _WHOLE), (0, -1)), (a.shape[0], w)
             right = Layout(grid, (_WHOLE, _BLOCK), (-1, 1)), (w, b.shape[1])
             made = [create(session, s, dtype, where, ("empty",)) for where, s in (left, right)]
-        collective("summa", [out, *made], [a, b, *now], (part, following))
+        record_collective("summa", [out, *made], [a, b, *now], (part, following))
         now = made
     return out
 
@@ -128,5 +126,4 @@ def _added(a: Array, b: Array, parts: int, where: Layout, dtype: np.dtype) -> Ar
 
 def multiply_parts(out: Array, a: Array, b: Array) -> None:
     """Record products of what each engine holds."""
-    operands = (a.operand, b.operand)
-    a.session.record(Local("matmul", out.operand, operands, a.session.site()))
+    record_local("matmul", out, (a, b))

@@ -8,14 +8,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import check_session, in_layout
+from distnb.client.handle.conversion import check_session, in_layout, record_collective
 from distnb.client.record.creation import asarray
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Layout
 from distnb.ops import matrix_functions
-from distnb.wire.protocol import Collective
 
-__all__ = ["collective", "local", "operands", "rows"]
+__all__ = ["local", "operands", "rows"]
 
 
 def operands(*given: ArrayLike) -> tuple[Array, ...]:
@@ -47,15 +46,8 @@ def local(
         for (shape, dtype), where in zip(specs, outs, strict=True)
     )
     brought = ins if layout is None else [in_layout(x, layout) for x in ins]
-    collective(name, made, brought, args)
+    record_collective(name, made, brought, args)
     return made
-
-
-def collective(op: str, outs: Sequence[Array], ins: Sequence[Array], args: tuple[Any, ...]) -> None:
-    """Record a command on whole bases."""
-    session = outs[0].session
-    written, read = (tuple(x.operand for x in xs) for xs in (outs, ins))
-    session.record(Collective(op, written, read, args, session.site()))
 
 
 def rows(size: int) -> Layout:

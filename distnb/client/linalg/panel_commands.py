@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import copied, in_layout
+from distnb.client.handle.conversion import copied, in_layout, record_collective
 from distnb.client.linalg.contractions import diagonal
-from distnb.client.linalg.matrix_commands import collective, rows
+from distnb.client.linalg.matrix_commands import rows
 from distnb.client.math.reductions import prod
 from distnb.client.math.ufuncs import where
 from distnb.client.record.index_arrays import eye
@@ -64,7 +64,7 @@ class _Sweep:
         for step, following in pairwise(steps):
             made = [self._panel(kind, *following)] if following else []
             args = (kind, step, following, len(followers), more)
-            collective("panel", [*bases, *made], [*bases, *now], args)
+            record_collective("panel", [*bases, *made], [*bases, *now], args)
             now = made
 
     def _panel(self, kind: str, first: int, last: int) -> Array:

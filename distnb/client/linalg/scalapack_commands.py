@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import copied
+from distnb.client.handle.conversion import copied, record_collective
 from distnb.client.linalg.contractions import diagonal
-from distnb.client.linalg.matrix_commands import collective
 from distnb.client.linalg.panel_commands import determinant, logarithm
 from distnb.client.record.ranges import arange
 from distnb.common.config import config
@@ -71,7 +70,7 @@ def _values(x: Array) -> Array:
 
 def _run(name: str, parts: Sequence[Array], *args: str) -> list[Array]:
     """Record a routine that works on matrices and vectors in place."""
-    collective("scalapack", parts, parts, (name, *args))
+    record_collective("scalapack", parts, parts, (name, *args))
     return list(parts)
 
 

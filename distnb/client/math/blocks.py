@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, create, is_whole, numeric, read_only
-from distnb.client.handle.conversion import check_session, copied, in_layout
+from distnb.client.handle.conversion import check_session, copied, in_layout, record_collective
 from distnb.client.handle.fields import fits
 from distnb.client.handle.host_arrays import all_here
 from distnb.client.math.mapping import constant, given_dtypes
@@ -30,7 +30,6 @@ from distnb.geometry.axes import Block
 from distnb.geometry.layout import Ints, Layout, default_layout, on_engine
 from distnb.geometry.views import follow
 from distnb.plans.halos import BOUNDARIES
-from distnb.wire.protocol import Collective
 
 __all__ = ["map_blocks", "record_call"]
 
@@ -337,10 +336,9 @@ def record_call(
 ) -> None:
     """Record a command that calls a pickled function: ``args`` after its number and name."""
     session = outs[0].session
-    written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
     number = session.functions.number(text)
     session.by_parts |= op == "map_blocks"
-    session.record(Collective(op, written, read, (number, name, *args), session.site()))
+    record_collective(op, outs, ins, (number, name, *args))
     session.functions.trim()
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array, create, numeric
-from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.conversion import array_of, copied, record_collective
 from distnb.client.handle.host_arrays import FLAGS, watched
 from distnb.client.handle.indexing import no_bool, one_axis, some_axes
 from distnb.client.reach.admission import admitted
@@ -30,7 +30,6 @@ from distnb.geometry.axes import cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed
 from distnb.ops import table
-from distnb.wire.protocol import Collective
 
 #: Axes that NumPy's arrays can have.
 _MOST = 64
@@ -107,8 +106,7 @@ def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
     else:
         found = source = copied(x, kind, layout)
     if x.size:
-        outs, ins = (found.operand,), (source.operand,)
-        session.record(Collective("scan", outs, ins, args, session.site()))
+        record_collective("scan", (found,), (source,), args)
     return found
 
 
@@ -592,6 +590,5 @@ def _segments(
     if near is not None:
         return near
     found, source = create(x.session, shape, kind, where, ("empty",)), copied(view, kind, layout)
-    both = (found.operand, source.operand)
-    x.session.record(Collective("segments", both, both[1:], args, x.session.site()))
+    record_collective("segments", (found, source), (source,), args)
     return found

@@ -12,6 +12,7 @@ import numpy as np
 from distnb.client.array.migration import laid
 from distnb.client.batching.failures import exception_like
 from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import record_collective
 from distnb.client.session.session import Session
 from distnb.client.sparse.commands import made
 from distnb.client.sparse.compressed import csc_array, csr_array
@@ -19,7 +20,6 @@ from distnb.client.sparse.scipys import scipy_sparse
 from distnb.common.config import config
 from distnb.common.errors import GatherError, LostArrayError, explain
 from distnb.geometry.layout import Ints
-from distnb.wire.protocol import Collective
 
 __all__ = ["Outcome", "new_report"]
 
@@ -156,8 +156,7 @@ class Outcome:
         return np.split(self._read(out), ends[1:-1])
 
     def _record(self, op: str, out: Array, args: tuple[Any, ...]) -> None:
-        session, report = self.session, self.report.operand
-        session.record(Collective(op, (out.operand,), (report,), args, session.site()))
+        record_collective(op, (out,), (self.report,), args)
 
     def check(self, parts: list[str], updated: bool) -> None:
         """Raise what a task raised; ``parts`` tells which part of what each task has."""

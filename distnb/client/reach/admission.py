@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.spilling import bring_back, may_come
@@ -158,10 +160,9 @@ def _come(base: Base, pace: Pace) -> bool:
     if base.disk is not None:
         with base.session.recorder.lock:  # or another thread's array could send it there again
             bring_back(base)
-            base.near = base.memory
     elif base.memory is None and not _laid(base, pace):
         return _fetched(base, pace)
-    base.near = base.memory
+    base.near = cast("np.ndarray", base.memory).view()  # so who has the one before can tell
     base.session.reaches += 1
     if base.session.keeping is not None and base.memory is not None:
         base.session.keeping.reached(base.memory)

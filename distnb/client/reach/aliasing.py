@@ -5,6 +5,10 @@ different shapes lie differently, so a *look* has a base of its own: its element
 when it is used, and back when what was written into it is wanted. A family is an array and its
 looks. When one of them is written the others are stale, and whoever is used next is brought up to
 date: so each sees what any of them was given, and what nobody asks for is never moved.
+
+All of this is done with the session's lock, by the rule of :mod:`distnb.client.handle.array`:
+between when a look is brought up to date and when the command that writes it is recorded nobody may
+write another one.
 """
 
 from __future__ import annotations
@@ -66,6 +70,12 @@ def look_at(x: Array, way: Way) -> Any:
     if near is not None:
         shown = way.near(near)
         return None if shown is None else beside(x, shown)
+    with x.session.recorder.lock:
+        return _looked_at(x, way)
+
+
+def _looked_at(x: Array, way: Way) -> Any:
+    """Return a look at an array that is not at hand."""
     if x.near is None:
         admitted(x.session, (x,), x.nbytes)
     known = outline(x)
@@ -187,7 +197,8 @@ def to_be_written(arrays: Sequence[Array]) -> list[Base]:
         elif base is base.look.family.root() or id(base.look.family) not in chosen:
             chosen[id(base.look.family)] = base
     for base in chosen.values():
-        _look(base).wrote(base)
+        with base.session.recorder.lock:
+            _look(base).wrote(base)
     return [*found, *chosen.values()]
 
 
@@ -309,8 +320,9 @@ class Look:
 
     def refresh(self, base: Base) -> None:
         """Bring the base up to date, which is about to be used on the engines."""
-        if base.near is None and (self.stale or (base.lost and self.steps)):
-            self.family.mend(base)
+        with base.session.recorder.lock:
+            if base.near is None and (self.stale or (base.lost and self.steps)):
+                self.family.mend(base)
 
     def part(self, base: Base, view: View) -> Any:
         """Return an array of its own for a view of the base; None, as a view will do."""
@@ -323,10 +335,12 @@ class Look:
     def leave(self, base: Base) -> None:
         """Give the base to the engines, and the others that are in reach with it."""
         root = self.family.root()
-        _by_itself(base if root is None else root, leave)
-        if root is not None:
-            self.family.apart(root)
-            self.refresh(base)
+        if root is None:
+            _by_itself(base, leave)
+            return
+        self.family.apart(root)  # first: what is written there from now on is stored once more
+        _by_itself(root, leave)
+        self.refresh(base)
 
     def come(self, base: Base, come: Callable[[Base], bool]) -> bool:
         """Bring all of the family in reach, if ``come`` can bring the root."""

@@ -119,7 +119,8 @@ class _Stage:
 
     def __init__(self) -> None:
         self.layouts: dict[Any, Layout] = {}
-        self._session: Session | None = None
+        #: Those in which nothing is played just now: one for each thread at a time.
+        self._idle: list[Session] = []
 
     def play(
         self,
@@ -131,9 +132,10 @@ class _Stage:
         index: int,
     ) -> Layout:
         """Return the layout of a result; that of a new array, if it depends on elements."""
-        if self._session is None:
-            self._session = Session(_Nowhere(size))
-        session, self._session = self._session, None
+        try:
+            session = self._idle.pop()
+        except IndexError:
+            session = Session(_Nowhere(size))
         try:
             with np.errstate(all="ignore"):
                 found = function(*_cast(session, args), **_cast(session, options))
@@ -142,7 +144,7 @@ class _Stage:
             del found
             recorder: Recorder = session.recorder
             recorder.take()
-            self._session = session
+            self._idle.append(session)
         except Exception:
             layout = None
         return default_layout(shape, size) if layout is None else layout

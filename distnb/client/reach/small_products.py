@@ -35,6 +35,8 @@ def product(x: Fields, y: Fields, long: Any, seen: bool = False, run: Any = np.m
         if total > nd.HALF or session is not y.session or not admitted(session, both, total):
             return None
         one, other = both[0].near, both[1].near
+        if one is None or other is None:  # another thread has given it to engines
+            return None
     nbytes = nd.nbytes(one) + nd.nbytes(other)
     if session is not y.session or not (0 < one.ndim < 3 and 0 < other.ndim < 3):
         return None

@@ -149,17 +149,18 @@ def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
     """Tell whether engines combine elements as NumPy does: one of them, those of a part of it."""
     if op not in ORDERED or near.dtype.kind not in "fc":
         return True
-    if x._whole is None or not nd.in_c(near):
+    whole: Any = x._whole
+    if whole is None or not nd.in_c(near):
         return False
     base = x._base
-    whole: Any = base.near
     if near.size == whole.size or not nd.in_c(whole):
         return False
     starts = _starts(base.layout, base.shape, base.session.size)
     if not starts:
         return False
     at = (nd.address(near) - nd.address(whole)) // near.itemsize
-    return at + near.size <= starts[bisect_right(starts, at)]
+    k = bisect_right(starts, at)
+    return k < len(starts) and at + near.size <= starts[k]  # or another thread has moved it
 
 
 def _in_engines_order(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:

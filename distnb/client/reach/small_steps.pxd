@@ -2,7 +2,7 @@ cimport cython
 
 cimport distnb.common.ndarrays as nd
 
-from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of
+from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of, stayed
 from distnb.client.reach.promised_layouts cimport promised
 from distnb.client.reach.rehearsal cimport part
 from distnb.client.reach.small_views cimport is_plain, laid

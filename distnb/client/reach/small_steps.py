@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import STORABLE, Array
-from distnb.client.handle.fields import Fields, fresh, is_away, near_of
+from distnb.client.handle.fields import Fields, fresh, is_away, near_of, stayed
 from distnb.client.handle.host_arrays import FLAGS, in_context, tell
 from distnb.client.reach.promised_layouts import promised
 from distnb.client.reach.rehearsal import part, promise
@@ -279,14 +279,14 @@ def quick_out(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLi
     taken = _taken((*inputs, out)) if isinstance(out, Array) else None
     if taken is None or not isinstance(out, Array):
         return None
-    if out._whole is not None:
-        out._base.kept = None
     *args, near = taken[1]
     try:
         in_context().run(run, *args, out=near)  # of some, NumPy does not want it by its position
     except BaseException as error:
         refused(error)
         return None
+    if not stayed(out, near):
+        out[...] = near
     if FLAGS:
         tell(run.__name__)
     return out
@@ -307,8 +307,6 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
         return False
     if is_away(out) and config.place == "engines":
         return False
-    if out._whole is not None:
-        out._base.kept = None
     try:
         if nd.COMPILED and _is_users():
             run(near, given, near)
@@ -317,6 +315,8 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
     except BaseException as error:
         refused(error)
         return False
+    if not stayed(out, near):
+        out[...] = near
     if FLAGS:
         tell(run.__name__)
     return True
@@ -393,18 +393,18 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
             return False
     elif not (type(key) is int or is_plain(key)):
         return False
-    if x._whole is not None:
-        x._base.kept = None
     try:
         if nd.nbytes(near) > nd.QUICK and type(key) is not int and near[index].nbytes > nd.QUICK:
             return False
         if nd.COMPILED and _is_users():
             near[index] = given
-            return True
-        in_context().run(near.__setitem__, index, given)
+        else:
+            in_context().run(near.__setitem__, index, given)
     except BaseException as error:
         refused(error)
         return False
+    if not stayed(x, near):
+        x[key] = near[index]
     if FLAGS:
         tell("cast")
     return True

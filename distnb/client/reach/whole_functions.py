@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import STORABLE, Array, storable
-from distnb.client.handle.fields import Fields, fits, fresh, is_away, near_of
+from distnb.client.handle.fields import Fields, fits, fresh, is_away, near_of, stayed
 from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
 from distnb.client.reach.admission import admitted, is_mine
 from distnb.client.reach.rehearsal import part, promise
@@ -155,7 +155,10 @@ def _home(
             return None
         if is_away(x):
             home = False
-        nbytes += nd.nbytes(x._near)
+        near = x._near
+        if near is None:  # another thread has given it to engines
+            return None
+        nbytes += nd.nbytes(near)
     if not _allowed(kind, arrays, home, nbytes, args, options):
         return None
     return home
@@ -190,12 +193,15 @@ def written_in_reach(
         return False
     if not x.writeable or _home(kind, arrays, (x, args[0]), {}) is None:
         return False
-    x.dbase.about_to_be_written()
     try:
         in_context().run(run, *nears)
     except BaseException as error:
         left(error)
         return False
+    if not stayed(x, nears[0]):
+        if kind != "picks":
+            return False  # it is done once more, elsewhere
+        x[args[0]] = nears[0][nears[1]]
     if FLAGS:
         tell(name)
     return True

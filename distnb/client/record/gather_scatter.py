@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.handle.array import Array, Elements, create, is_whole
-from distnb.client.handle.conversion import as_dist, copied, from_host, in_layout
+from distnb.client.handle.conversion import (
+    as_dist,
+    copied,
+    from_host,
+    in_layout,
+    record_collective,
+    record_local,
+)
 from distnb.client.handle.copies import Copies
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.session.session import Session
@@ -27,7 +34,6 @@ from distnb.plans.gather_scatter import (
     spread,
 )
 from distnb.plans.temporaries import alike
-from distnb.wire.protocol import Collective, Local
 
 __all__ = [
     "Flat",
@@ -84,16 +90,14 @@ def gather(x: Array, k: int, given: Flat | Elements) -> Any:
     at = brought(session, flat, layout_of_indices(layout, flat.ndim))
     out = create(session, flat.shape + x.shape[k:], x.dtype, layout, ("empty",))
     if out.size:
-        operands, args = (x.operand, at.operand), (k, rule)
-        session.record(Collective("gather", (out.operand,), operands, args, session.site()))
+        record_collective("gather", (out,), (x, at), (k, rule))
     elif rule is not None and at.size:
         _check(at, rule)
     return rebalanced(out)
 
 
 def _check(index: Array, rule: tuple[int, int, str]) -> None:
-    session = index.session
-    session.record(Collective("check", (), (index.operand,), rule, session.site()))
+    record_collective("check", (), (index,), rule)
 
 
 def rebalanced(x: Array) -> Any:
@@ -132,8 +136,7 @@ def scatter(
     elif value is not None:
         ins.append(brought(session, value, layout, x.dtype if op is None else value.dtype))
     if x.size and flat.size:
-        args, operands = (k, op, scalar, rule), tuple(i.operand for i in ins)
-        session.record(Collective("scatter", operands[:1], operands, args, session.site()))
+        record_collective("scatter", ins[:1], ins, (k, op, scalar, rule))
 
 
 def aligned_copy(x: Array, k: int) -> Any:
@@ -231,9 +234,7 @@ def _checked(session: Session, p: Position, check: str) -> Any:
         index = copied(index, index.dtype, follow(index.placed, session.size)[0])
     out = create(session, index.shape, _INTP, index.dbase.layout, ("empty",))
     if out.size:
-        args = (p.n, p.axis, check)
-        command = Collective("check", (out.operand,), (index.operand,), args, session.site())
-        session.record(command)
+        record_collective("check", (out,), (index,), (p.n, p.axis, check))
     return out
 
 
@@ -254,8 +255,7 @@ def nonzero_indices(mask: Any) -> Any:
     counted = _counted(mask)
     out = create(session, (counted.n,), _INTP, counted.layout, ("empty",))
     if out.size:
-        operands = (counted.mask.operand,)
-        session.record(Collective("nonzero", (out.operand,), operands, (), session.site()))
+        record_collective("nonzero", (out,), (counted.mask,))
     return out
 
 
@@ -292,8 +292,7 @@ def compressed(x: Array, mask: Elements) -> Any:
     out = create(session, shape, x.dtype, _with_rows(counted.layout, inner), ("empty",))
     if out.size:
         op = "compress.rows" if inner else "compress"
-        operands = (source.operand, counted.mask.operand)
-        session.record(Collective(op, (out.operand,), operands, (), session.site()))
+        record_collective(op, (out,), (source, counted.mask))
     return rebalanced(out)
 
 
@@ -312,8 +311,7 @@ def expand(x: Array, mask: Elements, values: Callable[[int], Elements]) -> bool:
     if counted.n and x.size:
         layout = _with_rows(counted.layout, x.ndim - mask.ndim)
         given = brought(session, given, layout, x.dtype)
-        operands = (x.operand, counted.mask.operand, given.operand)
-        session.record(Collective("expand", operands[:1], operands, (), session.site()))
+        record_collective("expand", (x,), (x, counted.mask, given))
     return True
 
 
@@ -365,5 +363,5 @@ def _read_counts(mask: Array) -> np.ndarray:
     kind = Block() if split >= 0 else Whole()
     where = Layout(layout.grid, (kind,), (split,))
     out = create(session, (parts,), _INTP, where, ("empty",))
-    session.record(Local("count", out.operand, (mask.operand,), session.site()))
+    record_local("count", out, (mask,))
     return np.asarray(out.to_numpy())

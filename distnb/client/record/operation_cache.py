@@ -8,13 +8,14 @@ of the operands, broadcast, and shape, dtype and layout of the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.batching import budget
-from distnb.client.handle.array import Array, leave
+from distnb.client.handle.array import Array, leave, record_known
 from distnb.client.reach.admission import SMALL_STEP
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
@@ -63,16 +64,15 @@ class OperationCache:
     def __init__(self) -> None:
         self.templates: dict[tuple[Any, ...], Template] = {}
         self.specs: dict[tuple[Any, ...], int] = {}
-        self._last = 0
+        self._numbers = count(1)
 
     def number(self, spec: tuple[Any, ...]) -> int:
         """Return the number of a spec; it is never given to another one."""
         if len(self.specs) >= _MOST:
             self.specs.clear()
         number = self.specs.get(spec)
-        if number is None:
-            self._last += 1
-            number = self.specs[spec] = self._last
+        if number is None:  # or another thread gives it one just now
+            number = self.specs.setdefault(spec, next(self._numbers))
         return number
 
     def forget(self) -> None:
@@ -163,10 +163,15 @@ def _handle(x: Array) -> int:
 
 
 def _bring_up(bases: Sequence[Base]) -> None:
-    """Bring families up to date on engines: one that leaves takes all of its family along."""
+    """Bring families up to date on engines: one that leaves takes all of its family along.
+
+    An element that another thread has read meanwhile is made there.
+    """
     for base in bases:
         if base.near is not None:
             leave(base)
+        if base.known is not None:
+            record_known(base)
     for base in bases:
         if base.look is not None:
             base.look.refresh(base)
@@ -176,37 +181,38 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
     """Record an operation by its template; return its result."""
     views, view, made, whole, *_ = template
     bases = [x._base or x.dbase for x in (*inputs, out) if isinstance(x, Array)]
-    if any(base.look is not None for base in bases):
-        _bring_up(bases)
-    ins = tuple(
-        [
-            (x if type(x) in NUMBERS else Typed(x.dtype.str, x.item()))
-            if v is None
-            else _new(
-                Operand,
-                (base.handle if (base := x._base or x.dbase).near is None else _handle(x), v),
-            )
-            for x, v in zip(inputs, views, strict=True)
-        ]
-    )
-    site = session.site()
-    if made is None:
-        base = out._base or out.dbase
-        if base.near is not None:
-            leave(base)
-        session.check_open()
-        if whole:
-            base.since = session.batches + 1
-        session.record(Apply(op, (Operand(base.handle, view),), ins, None, (), site))
-        return out
-    shape, dtype, code, layout, need, spec, placed = made
-    base = Base(session, shape, dtype, layout, need)
-    base.site = site
-    handle = base.handle
-    session.recorder.add(  # making the base has looked whether that can be
-        _new(Create, (handle, shape, code, layout, ("empty",), site)),
-        _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
-    )
+    with session.recorder.lock:
+        if any(base.look is not None or base.known is not None for base in bases):
+            _bring_up(bases)
+        ins = tuple(
+            [
+                (x if type(x) in NUMBERS else Typed(x.dtype.str, x.item()))
+                if v is None
+                else _new(
+                    Operand,
+                    (base.handle if (base := x._base or x.dbase).near is None else _handle(x), v),
+                )
+                for x, v in zip(inputs, views, strict=True)
+            ]
+        )
+        site = session.site()
+        if made is None:
+            base = out._base or out.dbase
+            if base.near is not None:
+                leave(base)
+            session.check_open()
+            if whole:
+                base.since = session.batches + 1
+            session.record(Apply(op, (Operand(base.handle, view),), ins, None, (), site))
+            return out
+        shape, dtype, code, layout, need, spec, placed = made
+        base = Base(session, shape, dtype, layout, need)
+        base.site = site
+        handle = base.handle
+        session.recorder.add(  # making the base has looked whether that can be
+            _new(Create, (handle, shape, code, layout, ("empty",), site)),
+            _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
+        )
     result = Array.made(base, view)
     if not shape:
         result.single = True

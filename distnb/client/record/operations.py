@@ -19,6 +19,7 @@ from distnb.client.handle.conversion import (
     move_out,
     record_apply,
 )
+from distnb.client.handle.fields import stayed
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.kept_order import axes_of, in_their_order
@@ -171,21 +172,28 @@ def _here(
     options: dict[str, Any],
 ) -> tuple[Any, ...] | None:
     """Compute with NumPy what is all in the notebook; return None if the result is too large."""
-    ins = [plain(x) for x in inputs]
-    mask = where if where is True else host_arrays.boolean(np.asarray(plain(where)))
+    ins, into = [plain(x) for x in inputs], [None if o is None else o.here for o in outs]
+    mask = where if where is True else plain(where)
+    needed = [*ins, mask, *[near for o, near in zip(outs, into, strict=True) if o is not None]]
+    if any(near is None for near in needed):  # another thread has given it to engines
+        return None
     for o in outs:
         if o is not None:
             o.dbase.about_to_be_written()
+    mask = mask if mask is True else host_arrays.boolean(np.asarray(mask))
 
     def prepare() -> tuple[Ints, Sequence[np.dtype]]:
         dtypes = _result_dtypes(row.name, ins, outs, options)
         return broadcast_shape([*ins, mask], outs), dtypes
 
     try:
-        found = host_arrays.compute(row, ins, outs, mask, options, prepare)
+        found = host_arrays.compute(row, ins, into, mask, options, prepare)
     except Exception:
         prepare()  # which says what to do
         raise
+    for o, near in zip(outs, into, strict=True):
+        if o is not None and near is not None and not stayed(o, near):
+            assign(o, near, None if mask is True else mask)
     return None if found is None else host_arrays.delivered(session, found, outs)
 
 
@@ -270,6 +278,8 @@ def _computed(
     if made is None:
         out.dbase.about_to_be_written()
         host_arrays.watched(row.name, row.run, *args, out=(into,))
+        if not stayed(out, into):
+            assign(out, into)
         return out
     near = (
         room_for(session, made.shape, made.dtype, made.layout)
@@ -420,8 +430,9 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     session = target.session
     value = _listed(value, target.dtype)
     if _near(target, value, mask):
-        _assign_here(target, value, mask)
-        return
+        value = _assign_here(target, value, mask)
+        if value is None:
+            return
     if target.dbase.host is not None:
         for x in (value, mask):
             if isinstance(x, Array):
@@ -432,6 +443,12 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
             )
             return
         move_out(target.dbase)
+    _assign_there(target, value, mask)
+
+
+def _assign_there(target: Array, value: Any, mask: Array | None) -> None:
+    """Record an assignment to what is on the engines."""
+    session = target.session
     session.check_open()
     if isinstance(value, Array):
         host_arrays.tell_discarded(value.dtype, target.dtype)
@@ -483,17 +500,24 @@ def _near(target: Array, value: Any, mask: Any) -> bool:
     return alike and admitted(session, arrays, 2 * target.nbytes)
 
 
-def _assign_here(target: Array, value: Any, mask: Any) -> None:
-    """Assign what is all in the notebook."""
-    source = plain(value)
-    where = None if mask is None else host_arrays.boolean(np.asarray(plain(mask)))
+def _assign_here(target: Array, value: Any, mask: Any) -> Any:
+    """Assign what is all in the notebook.
+
+    Return what is left to assign as another thread has given something to engines; else None.
+    """
+    near, source, where = target.near, plain(value), True if mask is None else plain(mask)
+    if near is None or source is None or where is None:
+        return value
+    where = None if mask is None else host_arrays.boolean(np.asarray(where))
+    target.dbase.about_to_be_written()
     try:
-        host_arrays.assign(target, source, where)
+        host_arrays.assign(near, source, where)
     except ValueError:
         for x in (source, where):
             if isinstance(x, np.ndarray):
                 _check_fit(x.shape, target.shape)
         raise
+    return None if stayed(target, near) else near
 
 
 def _fit(source: Array, shape: Ints) -> Any:

@@ -122,12 +122,13 @@ def _keep_sign(found: Array, x: Array, first: np.ndarray, axes: Ints) -> None:
 
 def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) -> Any:
     """Record a reduction along axes; return its result, which is to lie as told."""
-    session, source = x.session, x.operand
-    shape, layout = result.shape, result.layout
-    base = Base(session, shape, dtype, layout)
-    site = base.site = session.site()
-    session.record(Create(base.handle, shape, dtype.str, layout, ("empty",), site))
-    session.record(Reduce(op, base.handle, source, axes, dtype.str, site))
+    session, shape, layout = x.session, result.shape, result.layout
+    with session.recorder.lock:
+        source = x.operand
+        base = Base(session, shape, dtype, layout)
+        site = base.site = session.site()
+        session.record(Create(base.handle, shape, dtype.str, layout, ("empty",), site))
+        session.record(Reduce(op, base.handle, source, axes, dtype.str, site))
     return Array.made(base, View.whole(shape))
 
 
@@ -176,12 +177,15 @@ def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: b
         return None
     if session.closed:
         session.check_open()
+    near = x.near if known.apart is None else base.near
+    if near is None:  # another thread has given it to engines
+        return None
     if known.apart is None:
-        near = host_arrays.watched("reduce", known.ufunc.reduce, x.near, known.axes, known.dtype)
-        found = np.asarray(near)
+        made = host_arrays.watched("reduce", known.ufunc.reduce, near, known.axes, known.dtype)
+        found = np.asarray(made)
         found = found if found.flags.c_contiguous else found.copy()
     else:
-        found = host_arrays.watched("reduce", known.apart, base.near)
+        found = host_arrays.watched("reduce", known.apart, near)
     if not (found.ndim or keepdims):
         return found[()]
     made = made_of(session, found, known.layout)

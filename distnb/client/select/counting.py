@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create, is_whole
-from distnb.client.handle.conversion import array_of, as_dist, copied, in_layout
+from distnb.client.handle.conversion import array_of, as_dist, copied, in_layout, record_local
 from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
@@ -16,7 +16,6 @@ from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Layout
-from distnb.wire.protocol import Local
 
 __all__ = ["bincount"]
 
@@ -115,6 +114,5 @@ def _locally(ins: list[Array], length: int, dtype: np.dtype) -> Array:
         shape = (parts, length)
         where = Layout(layout.grid, (Block(), Whole()), (split, -1))
     out = create(session, shape, dtype, where, ("empty",))
-    operands = tuple(x.operand for x in ins)
-    session.record(Local("bincount", out.operand, operands, session.site()))
+    record_local("bincount", out, ins)
     return out

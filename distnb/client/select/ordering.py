@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import array_of, as_dist, copied
+from distnb.client.handle.conversion import array_of, as_dist, copied, record_collective
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import one_axis
 from distnb.client.reach.admission import admitted
@@ -25,7 +25,6 @@ from distnb.common.ndarrays import QUICK
 from distnb.geometry.axes import Block
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
-from distnb.wire.protocol import Collective
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sorted_with_positions", "topk"]
 
@@ -123,11 +122,9 @@ def _record(
     ins: Sequence[Array], outs: Sequence[Array], d: int, start: int, places: Ints = ()
 ) -> None:
     """Record that arrays in one layout are sorted, or partitioned, by the first of them."""
-    session = ins[0].session
     if not ins[0].size:
         return
-    operands = tuple(x.operand for x in outs), tuple(x.operand for x in ins)
-    session.record(Collective("sort", *operands, (d, "stable", start, *places), session.site()))
+    record_collective("sort", outs, ins, (d, "stable", start, *places))
 
 
 @stands_for(np.lexsort, small="exact")

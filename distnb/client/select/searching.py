@@ -8,14 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, Elements, create, is_whole
-from distnb.client.handle.conversion import array_of, as_dist, check_session, in_layout
+from distnb.client.handle.conversion import (
+    array_of,
+    as_dist,
+    check_session,
+    in_layout,
+    record_collective,
+)
 from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.placement import stay
 from distnb.common.errors import explain
 from distnb.geometry.layout import default_layout, replicated
-from distnb.wire.protocol import Collective
 
 __all__ = ["SMALL", "digitize", "looked_up", "searchsorted"]
 
@@ -103,8 +108,7 @@ def looked_up(a: Array, v: Array, side: str) -> Array:
     layout = replicated(1, size) if everywhere else default_layout(a.shape, size)
     a = in_layout(a, layout)
     out = create(session, v.shape, kind, v.dbase.layout, ("empty",))
-    ins = (a.operand, v.operand)
-    session.record(Collective("search", (out.operand,), ins, (side,), session.site()))
+    record_collective("search", (out,), (a, v), (side,))
     return out
 
 

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
-from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.conversion import array_of, copied, record_collective
 from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import ravel
 from distnb.ops import table
-from distnb.wire.protocol import Collective
 
 __all__ = ["sort"]
 
@@ -124,5 +123,4 @@ def _record(x: Array, axis: int, kind: str | None, stable: bool | None) -> None:
         return
     keep = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
     args = (axis, "stable" if keep else None, 0)
-    here = (x.operand,)
-    x.session.record(Collective("sort", here, here, args, x.session.site()))
+    record_collective("sort", (x,), (x,), args)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, Elements, create, is_whole
-from distnb.client.handle.conversion import array_of, as_dist, copied
+from distnb.client.handle.conversion import array_of, as_dist, copied, record_collective
 from distnb.client.handle.host_arrays import all_here
 from distnb.client.handle.indexing import no_bool, one_axis
 from distnb.client.record.advanced_indexing import get_advanced
@@ -39,7 +39,6 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import follow
 from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
-from distnb.wire.protocol import Collective
 
 __all__: list[str] = []
 
@@ -234,8 +233,7 @@ def _locally(x: Array, index: Array, d: int) -> Any:
     )
     out = create(session, index.shape, x.dtype, uncut, ("empty",))
     if out.size:
-        operands = (source.operand, at.operand)
-        session.record(Collective("along", (out.operand,), operands, (d,), session.site()))
+        record_collective("along", (out,), (source, at), (d,))
     wanted = _follow_index(index, size)
     return out if wanted in (None, uncut) else copied(out, out.dtype, wanted)
 

@@ -67,8 +67,7 @@ class Extensions(dict[type[Any], Any]):
     """
 
     def __missing__(self, kind: type[Any]) -> Any:
-        made = self[kind] = kind()
-        return made
+        return self.setdefault(kind, kind())  # another thread may have made it
 
 
 class Owner(Protocol):
@@ -262,9 +261,10 @@ class Session(Closable):
         """Add commands to the pending batch."""
         if self.closed or not self.connection.ready:
             self.check_open()
-        if self.looks:
-            self._note_writes(commands)
-        self.recorder.add(*commands)
+        with self.recorder.lock:
+            if self.looks:
+                self._note_writes(commands)
+            self.recorder.add(*commands)
 
     def _note_writes(self, commands: Iterable[Command]) -> None:
         """Tell bases that commands write, for others have the same elements."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import array_of, broadcast, copied
+from distnb.client.handle.conversion import array_of, broadcast, copied, record_local
 from distnb.client.handle.host_arrays import plain
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
@@ -19,7 +19,6 @@ from distnb.client.shape.reshaping import adopted, axis_of, ravel, reshape
 from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Block, BlockCyclic, cut_at
 from distnb.geometry.layout import Layout, replicated
-from distnb.wire.protocol import Local
 
 __all__ = ["merged", "repeat", "tile"]
 
@@ -119,8 +118,7 @@ def _repeat_each(x: Array, times: Any, d: int) -> Array:
     axis = cut_at(tuple(ends)) if p > 1 else layout.axes[0]
     to = Layout(layout.grid, (axis, *layout.axes[1:]), layout.dims)
     found = create(x.session, (ends[-1], *rows.shape[1:]), x.dtype, to, ("empty",))
-    ins = (source.operand, beside.operand)
-    x.session.record(Local("repeat", found.operand, ins, x.session.site()))
+    record_local("repeat", found, (source, beside))
     return found.transpose([*range(1, d + 1), 0, *range(d + 1, x.ndim)])
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create, is_whole
-from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.conversion import array_of, copied, record_local
 from distnb.client.handle.fields import at_hand
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
 from distnb.client.reach.aliasing import look_at, outline
@@ -32,7 +32,6 @@ from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Whole, cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import View, follow
-from distnb.wire.protocol import Local
 
 __all__ = ["adopted", "axis_of", "flatten", "new_lengths", "ravel", "reshape", "rows_of"]
 
@@ -248,7 +247,7 @@ def adopted(x: Array, shape: Ints, layout: Layout, dtype: np.dtype | None = None
     if x.shape == shape and x.dbase.layout == layout and (dtype is None or dtype == x.dtype):
         return x
     found = create(x.session, shape, dtype or x.dtype, layout, ("empty",))
-    x.session.record(Local("adopt", found.operand, (x.operand,), x.session.site()))
+    record_local("adopt", found, (x,))
     return found
 
 

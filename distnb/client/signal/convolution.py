@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import array_of, as_dist, copied
+from distnb.client.handle.conversion import array_of, as_dist, copied, record_local
 from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.reach.decorators import in_reach
 from distnb.client.record.creation import asarray
@@ -25,7 +25,6 @@ from distnb.client.shape.reshaping import adopted
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Layout, replicated
-from distnb.wire.protocol import Local
 
 __all__ = ["convolve", "correlate", "interp"]
 
@@ -164,8 +163,7 @@ def _valid(long: Array, kernel: Array) -> Array:
         part = long[c * width : (c + 1) * width + k - 1]
         assign(rows[c, : part.size], part)
     found = create(session, (p, width), long.dtype, layout, ("empty",))
-    ins = (rows.operand, kernel.operand)
-    session.record(Local("convolve", found.operand, ins, session.site()))
+    record_local("convolve", found, (rows, kernel))
     flat = Layout(layout.grid, (Block(),), (0,))
     return adopted(found, (p * width,), flat)[:m]
 
@@ -176,8 +174,7 @@ def _whole(part: Array, kernel: Array) -> Array:
     few = copied(part, part.dtype, kernel.dbase.layout)
     n = few.size + kernel.size - 1
     found = create(session, (n,), few.dtype, kernel.dbase.layout, ("empty",))
-    ins = (few.operand, kernel.operand)
-    session.record(Local("convolve", found.operand, ins, session.site()))
+    record_local("convolve", found, (few, kernel))
     return found
 
 
@@ -241,8 +238,7 @@ def interp(
     small = [copied(t, d, everywhere) for t, d in zip(table, kinds, strict=True)]
     source = copied(at, np.dtype(np.float64), stay(at, kind))
     found = create(session, at.shape, kind, source.dbase.layout, ("empty",))
-    ins = (source.operand, *(t.operand for t in small))
-    session.record(Local("interp", found.operand, ins, session.site()))
+    record_local("interp", found, (source, *small))
     return found
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distnb.client.handle.array import Array, create, is_whole
-from distnb.client.handle.conversion import as_dist, copied, in_layout
+from distnb.client.handle.conversion import as_dist, copied, in_layout, record_collective
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import empty, zeros
@@ -42,7 +42,6 @@ from distnb.geometry.layout import (
     on_engine,
 )
 from distnb.geometry.views import Placed, follow
-from distnb.wire.protocol import Collective
 
 __all__ = ["Transform", "run", "together"]
 
@@ -231,8 +230,7 @@ def _pencils(x: Array, first: Transform | None, stage: Stage, hermitian: Hermiti
 
 def _record(op: str, out: Array, source: Array, args: tuple[object, ...]) -> None:
     if out.size:
-        session = out.session
-        session.record(Collective(op, (out.operand,), (source.operand,), args, session.site()))
+        record_collective(op, (out,), (source,), args)
 
 
 def _freed(shape: Ints, layout: Layout, axis: int) -> Layout | None:

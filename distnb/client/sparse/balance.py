@@ -18,13 +18,12 @@ import numpy as np
 
 from distnb.client.array.migration import Followers, cut_together
 from distnb.client.handle.array import create, is_whole
-from distnb.client.handle.conversion import copied
+from distnb.client.handle.conversion import copied, record_collective
 from distnb.client.handle.fields import fresh
 from distnb.client.lasting.resizing import CARRIED, Cut, Lay
 from distnb.client.math.scans import cumsum
 from distnb.client.select.searching import searchsorted
 from distnb.client.session.session import Session
-from distnb.client.sparse.commands import record
 from distnb.client.sparse.dense import pointers_of, rowwise
 from distnb.client.sparse.structure import (
     Before,
@@ -88,7 +87,7 @@ def recut_in_place(s: Structure, cuts: Ints) -> Callable[[], None]:
         kind = s.indptr.dtype
         where = line(pointer_cuts(cuts))
         indptr = create(session, (s.major + session.size,), kind, where, ("empty",))
-        record("sparse.count", (indptr,), (copied(lengths, kind, line(cuts)),), ())
+        record_collective("sparse.count", (indptr,), (copied(lengths, kind, line(cuts)),), ())
         bases = [(x.dbase, copied(x, x.dtype, line(ends)).dbase) for x in _elements(s)]
         session.flush()
 

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import check_session, copied, from_host, in_layout
+from distnb.client.handle.conversion import (
+    check_session,
+    copied,
+    from_host,
+    in_layout,
+    record_collective,
+)
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import index_dtype
 from distnb.client.sparse.structure import (
@@ -26,7 +32,6 @@ from distnb.client.sparse.structure import (
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, replicated
 from distnb.ops.semirings import Semiring
-from distnb.wire.protocol import Collective
 
 __all__ = [
     "arrays",
@@ -38,7 +43,6 @@ __all__ = [
     "made",
     "packed_ring",
     "places",
-    "record",
     "recut",
     "routed",
     "rows_of",
@@ -95,13 +99,6 @@ def arrays(x: Stored) -> tuple[Any, ...]:
     return (elements(x), *places(x.structure))
 
 
-def record(op: str, outs: Sequence[Array], ins: Sequence[Array], args: tuple[Any, ...]) -> None:
-    """Record a command on arrays, which are there until it is recorded."""
-    session = outs[0].session
-    written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
-    session.record(Collective(op, written, read, args, session.site()))
-
-
 def made(
     session: Session,
     op: str,
@@ -119,7 +116,7 @@ def made(
     """
     p, copied, cuts = session.size, is_everywhere(layout), lines_of(layout, shape, session.size)
     counts = create(session, (p,), _COUNT, line(even(p, p)), ("empty",))
-    record(op, (counts,), ins, args)
+    record_collective(op, (counts,), ins, args)
     lengths = counts.to_numpy().tolist()
     ends = (0, *accumulate(lengths[:1] if copied else lengths))
     places = pointer_cuts(cuts)
@@ -130,7 +127,7 @@ def made(
         create(session, (ends[-1],), kind, where, ("empty",)),
         create(session, (places[-1],), kind, pointers, ("empty",)),
     )
-    record("sparse.hold", outs, (counts,), ())
+    record_collective("sparse.hold", outs, (counts,), ())
     return Stored(outs[0], Structure(shape, layout, ends, outs[1], outs[2], canonical))
 
 
@@ -199,9 +196,9 @@ def everywhere(x: Stored) -> Stored:
     session, kind = s.session, s.index_dtype
     where = replicated(1, session.size)
     lengths = create(session, (s.major,), _COUNT, line(s.cuts), ("empty",))
-    record("sparse.rowwise", (lengths,), arrays(x), (s.minor, "lengths", ()))
+    record_collective("sparse.rowwise", (lengths,), arrays(x), (s.minor, "lengths", ()))
     indptr = create(session, (s.major + 1,), kind, where, ("empty",))
-    record("sparse.count", (indptr,), (copied(lengths, kind, where),), ())
+    record_collective("sparse.count", (indptr,), (copied(lengths, kind, where),), ())
     data, indices = [copied(y, y.dtype, where) for y in (elements(x), s.indices)]
     whole = replicated(2, session.size)
     return Stored(data, Structure(s.shape, whole, (0, s.nnz), indices, indptr, s.canonical))

@@ -11,7 +11,7 @@ from distnb.client.files.reading import check_sum, read_view
 from distnb.client.handle.arguments import Dist, Shape
 from distnb.client.handle.arguments import Grid as Engines
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import as_dist, copied, in_layout
+from distnb.client.handle.conversion import as_dist, copied, in_layout, record_collective
 from distnb.client.handle.indexing import lengths
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray
@@ -20,7 +20,7 @@ from distnb.client.record.ranges import arange
 from distnb.client.session.session import Session
 from distnb.client.shape.repeating import repeat
 from distnb.client.sparse.balance import balanced_cuts
-from distnb.client.sparse.commands import everywhere, laid, made, record, recut, routed, sent
+from distnb.client.sparse.commands import everywhere, laid, made, recut, routed, sent
 from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
 from distnb.client.sparse.structure import (
     Stored,
@@ -294,7 +294,7 @@ def _compressed_in(
     elements, places = [read_view(*x, dist=where, session=session) for x in (data, indices)]
     _check_within(path, places, minor)
     indptr = create(session, (major + size,), kind, line(pointer_cuts(cuts)), ("empty",))
-    record("sparse.count", (indptr,), (copied(counts, kind, line(cuts)),), ())
+    record_collective("sparse.count", (indptr,), (copied(counts, kind, line(cuts)),), ())
     at = in_layout(places, where, kind)
     structure = Structure((major, minor), line(cuts, 1), ends, at, indptr)
     return Stored(in_layout(elements, where, supported(elements.dtype)), structure)

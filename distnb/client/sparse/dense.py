@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.handle.array import Array, create, is_whole, record_creation
-from distnb.client.handle.conversion import as_dist
+from distnb.client.handle.conversion import as_dist, record_collective
 from distnb.client.handle.copies import Copies, lying
 from distnb.client.math.scans import cumsum
 from distnb.client.reach.admission import admitted
@@ -19,7 +19,7 @@ from distnb.client.record.creation import zeros
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
-from distnb.client.sparse.commands import arrays, elements, lined, packed_ring, places, record
+from distnb.client.sparse.commands import arrays, elements, lined, packed_ring, places
 from distnb.client.sparse.scipys import product_dtype, scipy_sparse
 from distnb.client.sparse.structure import Seen, Stored, Structure, even, global_pointers, line
 from distnb.common.config import config
@@ -106,7 +106,7 @@ def plan_for(structure: Structure, layout: Layout) -> Plan:
     session = structure.session
     kept = _counted(session, structure)
     indices, _ = places(structure)
-    record("sparse.plan", (kept,), (indices,), (structure.minor, layout))
+    record_collective("sparse.plan", (kept,), (indices,), (structure.minor, layout))
     plan = Plan(kept, tuple([tuple(row) for row in kept.to_numpy().tolist()]))
     if len(structure.plans) >= _PLANS:
         structure.plans.clear()
@@ -147,12 +147,14 @@ def gathered(
         if present is not None:
             there = _entries(plan, lying(as_dist(present, s.session), y.dbase.layout))
             some = (plan.kept, _entries(plan, y), there)
-            record("sparse.gather", (out,), (*parts, *some), (packed_ring(ring),))
+            record_collective("sparse.gather", (out,), (*parts, *some), (packed_ring(ring),))
         elif entries is not None:
-            record("sparse.gather", (out,), (*parts, plan.kept, entries), (packed_ring(ring),))
+            record_collective(
+                "sparse.gather", (out,), (*parts, plan.kept, entries), (packed_ring(ring),)
+            )
         else:  # in one command, so that nobody waits for who still reads
             outs, ins = (_room(plan, y), out), (plan.kept, y, *parts)
-            record("sparse.multiply", outs, ins, (plan.counts, packed_ring(ring)))
+            record_collective("sparse.multiply", outs, ins, (plan.counts, packed_ring(ring)))
             _keep(plan, y, outs[0])
     return folded(s, out)
 
@@ -192,7 +194,7 @@ def scattered(
         plan, (_, indptr) = plan_for(s, s.line(cuts)), places(s)
         there = () if present is None else (lying(as_dist(present, s.session), s.along()),)
         ins, args = (elements(x), indptr, plan.kept, y, *there), (plan.counts, packed_ring(ring))
-        record("sparse.scatter", (out,), ins, args)
+        record_collective("sparse.scatter", (out,), ins, args)
     return out
 
 
@@ -207,7 +209,7 @@ def picked(x: Stored, other: Array) -> Any:
     out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
     if out.size:
         plan = plan_for(s, _along(y.dbase.layout))
-        record("sparse.pick", (out,), (plan.kept, _entries(plan, y)), ())
+        record_collective("sparse.pick", (out,), (plan.kept, _entries(plan, y)), ())
     return out
 
 
@@ -233,7 +235,7 @@ def _entries(plan: Plan, y: Array) -> Any:
     found = _at_hand(plan, y)
     if found is None:
         found = _room(plan, y)
-        record("sparse.bring", (found,), (plan.kept, y), (plan.counts,))
+        record_collective("sparse.bring", (found,), (plan.kept, y), (plan.counts,))
         _keep(plan, y, found)
     return found
 
@@ -333,7 +335,7 @@ def points(x: Stored, rows: Array, columns: Array) -> Any:
 
 def _fill(op: str, out: Array, ins: Sequence[Array], args: tuple[Any, ...]) -> Any:
     if out.size:
-        record(op, (out,), ins, args)
+        record_collective(op, (out,), ins, args)
     return out
 
 

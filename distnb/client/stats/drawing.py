@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Shape
 from distnb.client.handle.array import Array, as_result, create, hosted, numeric
-from distnb.client.handle.conversion import as_dist, broadcast, check_session, in_layout
+from distnb.client.handle.conversion import (
+    as_dist,
+    broadcast,
+    check_session,
+    in_layout,
+    record_collective,
+)
 from distnb.client.handle.fields import fresh
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.placement import layout_for, layout_of_new
@@ -23,7 +29,6 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
 from distnb.ops import filling, philox, samplers, table
-from distnb.wire.protocol import Collective
 
 __all__ = ["NAME", "Seed", "Size", "Source", "floating", "number", "number_of"]
 
@@ -160,9 +165,7 @@ class Source:
         out = create(session, shape, dtype, layout, ("empty",))
         stream = self._next()
         if out.size:
-            ins = tuple(a.operand for a in arrays)
-            how = (kind, self._seed, stream, tuple(args))
-            session.record(Collective("sample", (out.operand,), ins, how, session.site()))
+            record_collective("sample", (out,), arrays, (kind, self._seed, stream, tuple(args)))
         return out
 
 

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import array_of, as_dist, copied, from_host, in_layout
+from distnb.client.handle.conversion import (
+    array_of,
+    as_dist,
+    copied,
+    from_host,
+    in_layout,
+    record_local,
+)
 from distnb.client.handle.fields import fresh, near_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.math.reductions import mean, std
@@ -27,7 +34,6 @@ from distnb.client.session.session import Session
 from distnb.client.stats.quantiles import percentile
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Layout, default_layout, replicated
-from distnb.wire.protocol import Local
 
 __all__: list[str] = []
 
@@ -58,7 +64,7 @@ def _counted(
     where = Layout(layout.grid, kinds, (*(layout.dims[d] for d in split), *(-1,) * len(bins)))
     out = create(session, shape, dtype, where, ("fill", 0))
     ins = [x, *everywhere] + ([] if weights is None else [in_layout(weights, layout)])
-    session.record(Local(op, out.operand, tuple(i.operand for i in ins), session.site()))
+    record_local(op, out, ins)
     return reduce("sum", out, tuple(range(len(split))), dtype) if split else out
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Axes, NoValue, truly
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import array_of, as_dist, copied, in_layout
+from distnb.client.handle.conversion import array_of, as_dist, copied, in_layout, record_collective
 from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.handle.indexing import some_axes
 from distnb.client.math.reductions import mean, told
@@ -25,7 +25,6 @@ from distnb.client.record.operations import elementwise
 from distnb.client.stats.weighted import weighted
 from distnb.geometry.layout import Ints
 from distnb.ops import table
-from distnb.wire.protocol import Collective
 
 __all__ = ["selected"]
 
@@ -53,8 +52,7 @@ def selected(x: Array, axes: Ints, at: Array | np.ndarray) -> Array:
     shape = (at.shape[0], *kept)
     places = copied(np.broadcast_to(wide, shape), np.dtype(np.intp), layout)  # type: ignore[arg-type]
     out = create(session, shape, x.dtype, layout, ("empty",))
-    ins = (source.operand, places.operand)
-    session.record(Collective("select", (out.operand,), ins, (axes,), session.site()))
+    record_collective("select", (out,), (source, places), (axes,))
     return out
 
 
