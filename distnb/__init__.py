@@ -137,7 +137,9 @@ class _Views:
 Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: _module("plot"))
 _COMPILED = [f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")]
-for _library in ("pandas", "h5py", "zarr", "scipy.ndimage", "scipy.sparse", *_COMPILED):
+_SCIPYS = "ndimage sparse sparse.linalg spatial.distance optimize signal stats linalg"
+_LIBRARIES = ["numpy", "pandas", "h5py", "zarr", "pyarrow", "PIL.Image", "matplotlib.colors"]
+for _library in (*_LIBRARIES, *_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()]):
     when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))
 when_imported("xarray", lambda: _module("libraries.xarray_indexing"))
 Profile.shown = staticmethod(lambda report: _module("widgets.times.timing").TimeReport(report))

@@ -15,6 +15,7 @@ function of pandas                       what passes through it
 ``extract_array``, ``sanitize_array``    what becomes a column or a part of one
 ``infer_dtype_from_scalar``              what is repeated in a column
 ``_ensure_arraylike``, ``get_grouper``   what is sorted into groups
+``Series``, ``DataFrame``, ``array``     with ``copy=False`` the memory, or what cannot be written
 methods of classes                       what these look at before they call one of the others
 ``maybe_convert_objects``, ``map_infer`` lists, and results of users' functions: scalars in them
 **of h5py**: ``select``                  keys in brackets
@@ -22,8 +23,14 @@ methods of classes                       what these look at before they call one
 **of Zarr**: ``pop_fields``              keys in brackets
 ``NDBuffer``                             what is written
 **of SciPy**: ``ndimage.label``, ...     what is written into; refused if it is on engines
+``gaussian_kde``, ``find_peaks``, ...    what compiled code is given, after no ``asarray``
+``minimize``, ``least_squares``, ...     results of users' functions
+``aslinearoperator``                     matrices, by which engines multiply
+``IndexMixin``                           keys in brackets of sparse arrays that are assigned to
 all of ``linalg.blas``, ``lapack``       all; what they write comes back
 operators of ``scipy.sparse``            the other operand, with which distnb's do the same
+**of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
+``poly1d`` of NumPy                      what polynomials are divided by: numbers are no arrays
 ======================================== =======================================================
 """
 
@@ -39,7 +46,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.handle.array import in_memory
+from distnb.client.handle.array import in_memory, sealed
 from distnb.client.sparse.arithmetic import sent
 from distnb.client.sparse.scipys import is_matrix
 from distnb.common.errors import explain
@@ -57,13 +64,19 @@ _TAKE_ARRAYS = {
     "pandas.core.ops.array_ops": "maybe_prepare_scalar_for_op",
     "pandas.core.arraylike": "array_ufunc",
     "pandas.core.algorithms": "_ensure_arraylike",
-    "pandas.core.frame": "DataFrame.__init__ DataFrame._align_for_op",
-    "pandas.core.series": "Series.__init__",
+    "pandas.core.frame": "DataFrame._align_for_op",
+    "pandas.core.util.hashing": "hash_array",
     "h5py._hl.dataset": "Dataset.write_direct",
     "zarr.core.buffer.core": "NDBuffer.__init__",
+    "numpy": "poly1d.__truediv__ poly1d.__rtruediv__",
     "scipy.sparse._base": "_spbase.__truediv__",
     "scipy.sparse._dok": "_dok_base.__truediv__",
     "scipy.sparse._lil": "_lil_base.__truediv__",
+    "scipy.optimize": "isotonic_regression lsq_linear",
+    "scipy.stats": "gaussian_kde.__init__",
+    "matplotlib.colors": "LightSource.hillshade",
+    "PIL.Image": "fromarray",
+    "pyarrow.lib": "array",
 }
 #: Those to which they come also in slices, tuples and lists.
 _TAKE_KEYS = {
@@ -79,7 +92,17 @@ _TAKE_KEYS = {
     """,
     "h5py._hl.selections": "select",
     "zarr.core.indexing": "pop_fields",
+    "scipy.signal": "find_peaks",
+    "scipy.sparse._index": "IndexMixin.__setitem__",
 }
+#: Those that keep the memory that they are given where they are told to make no copy.
+_KEEP = {
+    "pandas.core.construction": "array",
+    "pandas.core.frame": "DataFrame.__init__",
+    "pandas.core.series": "Series.__init__",
+}
+#: Those that hand on to compiled code what users' functions return.
+_CALL_BACK = {"scipy.linalg": "funm", "scipy.optimize": "least_squares minimize"}
 #: Those that write into arrays of NumPy's, and take all else for dtypes.
 _WRITE = {
     "scipy.ndimage": """
@@ -87,7 +110,10 @@ _WRITE = {
         binary_opening binary_propagation distance_transform_cdt distance_transform_edt label
         morphological_gradient morphological_laplace watershed_ift zoom
     """,
+    "scipy.spatial.distance": "cdist pdist",
 }
+#: What makes operators of matrices.
+_MAKE_OPERATORS = {"scipy.sparse.linalg": "aslinearoperator"}
 #: Operators with a dense result, which lies where the dense operand does.
 _DENSE_RESULT = {
     "scipy.sparse._base": """
@@ -99,6 +125,8 @@ _DENSE_RESULT = {
 }
 #: Those that make arrays of objects, in which scalars of ours are found.
 _GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
+#: What is not imported with the package that it is in.
+_LATER = ("scipy.sparse.linalg",)
 #: Modules of compiled routines, which take what is no array of NumPy's for a copy that is theirs.
 _ROUTINES = tuple([f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")])
 
@@ -111,12 +139,16 @@ def install(library: str) -> None:
     for table, make in (
         (_TAKE_ARRAYS, partial(_taking, _array)),
         (_TAKE_KEYS, partial(_taking, _key)),
+        (_KEEP, _keeping),
+        (_CALL_BACK, _called_back),
         (_WRITE, _writing),
+        (_MAKE_OPERATORS, _operating),
         (_DENSE_RESULT, _densely),
         (_GIVE_OBJECTS, _giving_numbers),
     ):
         for module, names in table.items():
-            if module.startswith(library):
+            inside = module.startswith(library + ".") and module not in _LATER
+            if inside or module == library:
                 for name in names.split():
                     put_in_place(module, name, make)
 
@@ -135,9 +167,70 @@ def _array(x: Any) -> Any:
     return np.asarray(x)[()] if type(x) is DistArray else x
 
 
+def _keeping(function: _Function) -> _Function:
+    taking = _taking(_array, function)
+
+    def called(*args: Any, **options: Any) -> Any:
+        if options.get("copy") is False:
+            args = tuple([_kept(x) for x in args])
+            options = {k: _kept(x) for k, x in options.items()}
+        return taking(*args, **options)
+
+    return called
+
+
+def _kept(x: Any) -> Any:
+    """Return an array of ours, or those of a dict, as NumPy's: its memory, or what is read-only."""
+    if type(x) is dict:
+        return {k: _kept(v) for k, v in x.items()}
+    if type(x) is not DistArray:
+        return x
+    found = in_memory(x)
+    return sealed(x, np.asarray(x)) if found is None else found
+
+
+def _called_back(function: _Function) -> _Function:
+    signature = inspect.signature(function)
+
+    def called(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        given = bound.arguments
+        for name in ("func", "jac", *(["fun"] if given.get("jac") is True else [])):
+            if callable(given.get(name)):
+                given[name] = _returning_numpys(given[name])
+        return function(*bound.args, **bound.kwargs)
+
+    return called
+
+
+def _returning_numpys(function: _Function) -> _Function:
+    @functools.wraps(function)
+    def called(*args: Any, **options: Any) -> Any:
+        return _key(function(*args, **options))
+
+    return called
+
+
+def _operating(function: _Function) -> _Function:
+    def called(A: Any) -> Any:  # noqa: N803 - SciPy's name
+        if type(A) is not DistArray or A.ndim > 2:
+            return function(_array(A))
+        rows = A if A.ndim == 2 else A.reshape(1, -1)
+        return sys.modules["scipy.sparse.linalg"].LinearOperator(
+            rows.shape,
+            matvec=lambda x: _array(rows @ x),  # SciPy writes into what it gets
+            rmatvec=lambda x: _array(rows.T @ x.conj()).conj(),
+            matmat=lambda x: _array(rows @ x),
+            rmatmat=lambda x: _array(rows.T @ x.conj()).conj(),
+            dtype=rows.dtype,
+        )
+
+    return called
+
+
 def _writing(function: _Function) -> _Function:
     signature = inspect.signature(function)
-    into = [k for k in ("output", "distances", "indices") if k in signature.parameters]
+    into = [k for k in ("output", "distances", "indices", "out") if k in signature.parameters]
 
     def called(*args: Any, **options: Any) -> Any:
         bound = signature.bind(*args, **options)

@@ -9,6 +9,7 @@ function of xarray   what is done
 ``as_indexable``     our arrays are indexed as NumPy's are
 ``expanded_indexer`` scalars in keys are numbers, masks without names of axes are NumPy's
 ``_resolve_group``   what is grouped by is NumPy's: its values are looked for in the notebook
+``interp``           places between elements are NumPy's, as others know these alone
 ==================== ==========================================================================
 """
 
@@ -68,6 +69,15 @@ def _knowing_groups(resolve: _Function) -> _Function:
     return resolved
 
 
+def _knowing_places(validate: _Function) -> _Function:
+    def validated(self: Any, indexers: dict[Any, Any]) -> Any:
+        ours = {k: np.asarray(x)[()] for k, x in indexers.items() if isinstance(x, DistArray)}
+        return validate(self, {**indexers, **ours})
+
+    return validated
+
+
 put_in_place("xarray.core.indexing", "as_indexable", _adapting)
 put_in_place("xarray.core.indexing", "expanded_indexer", _knowing_keys)
 put_in_place("xarray.core.groupby", "_resolve_group", _knowing_groups)
+put_in_place("xarray.core.dataset", "Dataset._validate_interp_indexers", _knowing_places)

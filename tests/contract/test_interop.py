@@ -200,6 +200,128 @@ def test_functions_are_methods_of_what_is_no_array(session, name):
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-15)
 
 
+@pytest.mark.parametrize("name", ["transpose", "squeeze", "repeat", "searchsorted"])
+def test_functions_give_what_methods_of_others_give(session, name):
+    pd = pytest.importorskip("pandas")
+    more = {"repeat": (2,), "searchsorted": (2,)}.get(name, ())
+    for x in (pd.Series([1, 2]), pd.DataFrame({"a": [1, 2]}), pd.Index([1, 2])):
+        if x.ndim == 1 or not more:
+            found, expected = getattr(dnb, name)(x, *more), getattr(np, name)(x, *more)
+            assert type(found) is type(expected)
+            np.testing.assert_array_equal(found, expected)
+
+
+#: What libraries make of a matrix, two vectors, a mask and integers.
+CALLS = """
+linalg.cg(A @ A.T + np.eye(4) * 9, x)[0]
+linalg.gmres(A + np.eye(4) * 9, x)[0]
+linalg.lsqr(A + np.eye(4) * 9, x)[0]
+linalg.aslinearoperator(x).matvec(x)
+linalg.aslinearoperator(A * 1j).rmatvec(x)
+linalg.aslinearoperator(A).H.matmat(A)
+linalg.svds(A, 2)[1]
+sparse.csr_array(np.eye(4) * x)[m]
+put(sparse.csr_array((4, 4)), (m, 0), 3)
+put(sparse.lil_array((4, 4)), A > 2, 5)
+put(sparse.dok_array((4, 4)), (i, i), x)
+put(sparse.csc_array((4, 4)), (slice(None), [1]), A[:, :1])
+signal.find_peaks(y, height=y)[0]
+signal.find_peaks(y, height=(y - 1, y))[0]
+stats.gaussian_kde(y, weights=x).evaluate(x)
+optimize.lsq_linear(A, x, bounds=(0, x)).x
+optimize.isotonic_regression(y, weights=x).x
+optimize.least_squares(lambda p: p - x, numpy.zeros(4), jac=lambda p: np.eye(4)).x
+optimize.least_squares(lambda p: p - x, x * 0, jac=lambda p: np.eye(4), method="lm").x
+optimize.minimize(lambda p: ((p - x) ** 2).sum(), x * 0, jac=lambda p: 2 * (p - x)).x
+optimize.minimize(lambda p: sum((p - x) ** 2), x, jac=lambda p: 2 * (p - x), method="SLSQP").x
+optimize.minimize(lambda p: (sum((p - x) ** 2), 2 * (p - x)), x, jac=True, method="L-BFGS-B").x
+interpolate.lagrange(x, y).coeffs
+(np.poly1d([1, 2]) / x[0]).coeffs
+sla.funm(A + A.T, np.exp)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("cutoff", [0, 1 << 20])
+def test_libraries_take_arrays_for_numpys(session, cutoff):
+    modules = ("sparse", "signal", "stats", "optimize", "interpolate")
+    libraries = {name: pytest.importorskip(f"scipy.{name}") for name in modules}
+    libraries["linalg"] = pytest.importorskip("scipy.sparse.linalg")
+    libraries["sla"] = pytest.importorskip("scipy.linalg")
+
+    def put(into, key, value):
+        into[key] = value
+        return into
+
+    for code in CALLS.strip().splitlines():
+        results = []
+        for of in (dnb, np):
+            with setting(cutoff=cutoff):
+                arrays = {"A": of.arange(16.0).reshape(4, 4) % 5, "x": of.array([1.0, 2, 4, 5])}
+                arrays |= {"y": of.array([1.0, 3, 2, 1]), "i": of.array([0, 2, 1, 3])}
+                arrays["m"] = arrays["y"] > 1
+                found = eval(code, libraries | arrays | {"np": of, "numpy": np, "put": put})
+                results.append(found.toarray() if hasattr(found, "toarray") else np.asarray(found))
+        np.testing.assert_allclose(*results, rtol=1e-6, atol=1e-6, err_msg=code)
+
+
+def test_pictures_and_columns_take_arrays_for_numpys(session):
+    pa, image = pytest.importorskip("pyarrow"), pytest.importorskip("PIL.Image")
+    colors, hashing = pytest.importorskip("matplotlib.colors"), pytest.importorskip("pandas").util
+    results = []
+    for of in (dnb, np):
+        bytes_ = of.arange(12, dtype="u1").reshape(3, 4)
+        x = of.arange(3.0)
+        results += [
+            [
+                np.asarray(image.fromarray(bytes_.T[::2])),
+                pa.array(x, mask=x > 1).to_pylist(),
+                hashing.hash_array(x),
+                colors.LightSource().hillshade(bytes_ * 2.0),
+            ]
+        ]
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("out", ["cdist(A, A, 'cosine', out=o)", "pdist(A, out=o[0])"])
+def test_distances_are_written_or_refused(out):
+    distance = pytest.importorskip("scipy.spatial.distance")
+    names = {name: getattr(distance, name) for name in ("cdist", "pdist")}
+    A = np.arange(6.0).reshape(3, 2) % 4  # noqa: N806
+    want = np.zeros((3, 3))
+    eval(out, names | {"A": A, "o": want})
+    with setting(cutoff=1 << 20):
+        o = dnb.zeros((3, 3))
+        eval(out, names | {"A": dnb.array(A), "o": o})
+        assert o.tolist() == want.tolist()
+    with setting(cutoff=0, place="engines"), pytest.raises(TypeError, match="on engines"):
+        eval(out, names | {"A": A, "o": dnb.zeros((3, 3))})
+
+
+KEPT = """
+pd.Series(x, copy=False)
+pd.array(x, copy=False)
+pd.DataFrame({"a": x}, copy=False)["a"]
+pd.DataFrame(x.reshape(3, 1), copy=False)[0]
+"""
+
+
+@pytest.mark.parametrize("code", KEPT.strip().splitlines())
+def test_pandas_without_a_copy_has_the_memory_or_what_is_read_only(code):
+    pd = pytest.importorskip("pandas")
+    with setting(cutoff=1 << 20):
+        x = dnb.zeros(3)
+        kept = eval(code, {"pd": pd, "x": x})
+        x[1] = 5
+        assert list(kept) == [0, 5, 0]
+        np.asarray(x)[2] = 6
+        assert list(kept) == x.tolist() == [0, 5, 6]
+    with setting(cutoff=0, place="engines"):
+        kept = eval(code, {"pd": pd, "x": dnb.zeros(3)})
+        assert not np.asarray(kept).flags.writeable
+
+
 # -- what others write -----------------------------------------------------------------------------
 
 #: Writes of NumPy itself and of SciPy: into ``x``, (6, 4), float64.

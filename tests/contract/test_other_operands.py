@@ -1,5 +1,8 @@
 """Operands of other libraries, and of users' classes, take part as they do with NumPy."""
 
+import array
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -48,6 +51,58 @@ def test_operands_with_operations_of_their_own():
             dnb.sqrt(bad)
 
 
+def test_outputs_and_masks_with_operations_of_their_own():
+    for xp in (np, dnb):
+        x, own = xp.arange(3.0), Own()
+        for found in (
+            xp.add(x, 1, out=own),
+            xp.add(x, 1, out=(own,)),
+            xp.add(x, 1, where=own),
+            xp.add.reduce(x, out=own),
+            xp.add.reduce(x, where=own),
+            xp.add.at(x, [1], own),
+        ):
+            assert found == "add"
+        assert x.tolist() == [0, 1, 2]
+
+
+class Items:
+    """A sequence by its methods alone."""
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        if i >= 3:
+            raise IndexError
+        return i
+
+
+@pytest.mark.parametrize(
+    "make", [Items, lambda: deque(range(3)), lambda: array.array("q", [0, 1, 2])]
+)
+def test_sequences(make):
+    for step in (
+        lambda x, s: x + s,
+        lambda x, s: s * x,
+        lambda x, s: x < s,
+        lambda x, s: x @ s,
+        lambda x, s: x[s],
+        lambda x, s: x[s] + (x.__setitem__(s, 7) or x),
+    ):
+        found, expected = step(dnb.arange(3.0), make()), step(np.arange(3.0), make())
+        same(found, np.asarray(expected))
+
+
+def test_text_is_refused_as_by_numpy():
+    for step in (lambda x: x < "a", lambda x: x + "a", lambda x: np.less(x, "a")):
+        with pytest.raises(np._core._exceptions.UFuncTypeError):
+            step(dnb.arange(3.0))
+    with pytest.raises(np._core._exceptions.UFuncTypeError):
+        dnb.less(dnb.arange(3.0), "a")
+    assert not (dnb.arange(3.0) == "a").any()
+
+
 def test_tables():
     pd = pytest.importorskip("pandas")
     column = pd.Series([1.0, 4.0])
@@ -55,6 +110,9 @@ def test_tables():
     pd.testing.assert_series_equal(dnb.add(column, 1), np.add(column, 1))
     table = pd.DataFrame({"a": [0.0]})
     pd.testing.assert_frame_equal(dnb.exp(table), np.exp(table))
+    same(dnb.vectorize(lambda x: x + 1)(column), np.array([2.0, 5.0]))
+    dnb.add(dnb.ones(2), 1, out=column)
+    assert list(column) == [2, 2]
 
 
 def test_sparse_arrays_of_scipy():
@@ -62,6 +120,12 @@ def test_sparse_arrays_of_scipy():
     a = sparse.csr_array(np.diag([4.0, 9.0]))
     assert (dnb.sqrt(a) != np.sqrt(a)).nnz == 0
     assert np.array_equal(dnb.ones(2) @ a, np.ones(2) @ a)
+    x = dnb.ones((2, 2))
+    x @= a
+    assert np.array_equal(x, np.ones((2, 2)) @ a)
+    x = dnb.ones((2, 2))
+    with pytest.raises(ValueError, match="sequence"):
+        x[:] = a
 
 
 class Wrapped:
@@ -132,6 +196,9 @@ def test_what_a_mask_hides_is_no_number():
         assert np.array_equal(found.mask, wanted.mask)
         assert np.array_equal(found.filled(7), wanted.filled(7))
     for refused in (dnb.sum, dnb.asarray, dnb.array, dnb.median, lambda m: dnb.dot(x, m)):
+        with pytest.raises(TypeError, match="filled"):
+            refused(masked)
+    for refused in (dnb.vectorize(abs), lambda m: dnb.array_equal(m, m)):
         with pytest.raises(TypeError, match="filled"):
             refused(masked)
     same(dnb.sum(masked[::2]), np.sum(masked[::2]))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.tier("test")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "libraries.md"
 ROW = re.compile(r"^\| (\w[\w-]*) \| `(.*)` \| (stays|number|gathers|refuses) \|$", re.MULTILINE)
 ROWS = ROW.findall(PAGE.read_text(encoding="utf-8"))
-_SCIPY = ("fft", "ndimage", "linalg", "integrate", "sparse", "optimize")
+_SCIPY = ("fft", "ndimage", "linalg", "integrate", "sparse.linalg", "optimize", "signal")
 #: Library -> what its calls need, under the names that they use.
 NEEDS = {
     "Python": {name: name for name in ("copy", "math", "pickle", "datetime", "fractions", "time")},
@@ -36,6 +36,7 @@ NEEDS = {
     "h5py": {"h5py": "h5py"},
     "Zarr": {"zarr": "zarr"},
     "tifffile": {"tifffile": "tifffile"},
+    "Pillow": {"Image": "PIL.Image"},
     "Matplotlib": {"plt": "matplotlib.pyplot"},
     "scikit-learn": {"_sk": "sklearn.linear_model"},
 }

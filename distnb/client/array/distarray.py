@@ -64,7 +64,12 @@ from distnb.client.handle.indexing import (
     reduced_axes,
     several,
 )
-from distnb.client.handle.operands import by_numpy, decides, is_derived, understood
+from distnb.client.handle.operands import (
+    by_numpy,
+    is_derived,
+    left_to_others,
+    understood,
+)
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_
@@ -104,6 +109,7 @@ from distnb.client.record.operators import (
     comparison,
     odd,
     power_arithmetic,
+    takes_over,
     unary,
 )
 from distnb.client.record.placement import Placement, layout_for, stay
@@ -738,7 +744,7 @@ class DistArray(Array):
         if method == "__call__" and ufunc.signature is None and ufunc.nout == 1:
             inputs = tuple([x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs])
         others = [x for x in inputs if not understood(x)] if method != "at" else []
-        if any(map(decides, others)):
+        if left_to_others(ufunc, method, inputs, kwargs):
             return NotImplemented
         if method == "reduce" and not any(isinstance(x, Array) for x in inputs):
             refuse_mean(sys._getframe(1))
@@ -784,6 +790,8 @@ class DistArray(Array):
         return super().__matmul__(other)
 
     def __imatmul__(self, other: ArrayLike) -> Any:
+        if takes_over(other):
+            return NotImplemented
         if np.ndim(other) < 2 or not self.ndim:  # in place there is no loop over vectors
             axes = f"{self.ndim} and {np.ndim(other)} axes"
             raise ValueError(explain("@=", axes, "at least 1 and 2", "use @ and assign"))

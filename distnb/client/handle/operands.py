@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,21 +11,36 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import Readable
 from distnb.ops.scalars import NUMBERS
 
-__all__ = ["by_numpy", "decides", "is_derived", "understood"]
+__all__ = [
+    "by_numpy",
+    "decides",
+    "is_derived",
+    "is_sequence",
+    "left_to_others",
+    "others_in",
+    "understood",
+]
 
 #: What operations take besides distributed arrays. An array of another library takes part by the
 #: protocols that it has itself.
 _UNDERSTOOD = (Array, Readable, np.ndarray, np.generic, list, tuple, *NUMBERS)
-_SEQUENCES = (Sequence, array.array, memoryview)
 _TEXTS = (str, bytes, bytearray)
 
 
 def understood(x: Any) -> bool:
     """Tell whether operations take ``x`` as an operand: what has no operations of its own."""
-    if isinstance(x, _UNDERSTOOD) or (isinstance(x, _SEQUENCES) and not isinstance(x, _TEXTS)):
+    if isinstance(x, _UNDERSTOOD) or (isinstance(x, Sequence) and not isinstance(x, _TEXTS)):
         return not is_derived(x)
     kind = type(x)
-    return hasattr(kind, "__array__") and not any(hasattr(kind, name) for name in _SAYS)
+    has = hasattr(kind, "__array__") or is_sequence(x)
+    return has and not any(hasattr(kind, name) for name in _SAYS)
+
+
+def is_sequence(x: object) -> bool:
+    """Tell whether NumPy reads something item by item: what has a length and items, but no text."""
+    kind = type(x)
+    has = hasattr(kind, "__len__") and hasattr(kind, "__getitem__")
+    return has and not (isinstance(x, _TEXTS) or hasattr(kind, "keys"))
 
 
 #: What a class has that takes part in ufuncs by itself, or makes its own of what comes out.
@@ -53,5 +67,33 @@ def by_numpy(run: Callable[..., Any], *inputs: object, **options: object) -> Any
 
 def decides(x: object) -> bool:
     """Tell whether a class has a say in ufuncs, or nothing that could be made an array."""
+    return _has_say(x) or not hasattr(type(x), "__array__")
+
+
+def _has_say(x: object) -> bool:
+    """Tell whether a class, other than of arrays, has a say in ufuncs."""
+    if isinstance(x, Array):
+        return False
     own = getattr(type(x), "__array_ufunc__", np.ndarray.__array_ufunc__)
-    return own is not np.ndarray.__array_ufunc__ or not hasattr(type(x), "__array__")
+    return own is not np.ndarray.__array_ufunc__
+
+
+def left_to_others(
+    ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]
+) -> bool:
+    """Tell whether a ufunc is left to others that have a say; raise what NumPy raises of text."""
+    if others_in(options):
+        return True
+    if method == "at":  # which writes into the first one
+        return any(map(_has_say, inputs))
+    others = [x for x in inputs if not understood(x)]
+    if any(isinstance(x, _TEXTS) for x in others):
+        ufunc(*[np.empty(0, x.dtype) if isinstance(x, Array) else x for x in inputs])
+    return any(map(decides, others))
+
+
+def others_in(options: dict[str, Any]) -> list[Any]:
+    """Return the outputs, and the mask, of a ufunc that have a say in it."""
+    out = options.get("out")
+    given = (*(out if isinstance(out, tuple) else (out,)), options.get("where"))
+    return [x for x in given if _has_say(x)]

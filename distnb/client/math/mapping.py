@@ -15,10 +15,10 @@ from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.fields import fits
 from distnb.client.handle.host_arrays import all_here, watched
-from distnb.client.handle.operands import decides, understood
+from distnb.client.handle.operands import understood
 from distnb.client.math.pickling import pickled
 from distnb.client.math.ufuncs import copyto
-from distnb.client.record.creation import asarray, empty_like
+from distnb.client.record.creation import asarray, empty_like, refuse_masked
 from distnb.client.record.eager import arrays_of, session_of
 from distnb.client.record.operations import broadcast_shape, on_engines
 from distnb.common import calling
@@ -108,7 +108,8 @@ def map_(
 def map_operands(arrays: Sequence[Any]) -> list[Any]:
     """Return the operands as arrays and scalars; one of them is a DistArray."""
     for x in arrays:
-        if not understood(x) and decides(x):
+        refuse_masked(x)
+        if not understood(x) and not hasattr(type(x), "__array__"):
             raise TypeError(explain("map()", type(x).__name__, "array-like", "convert it"))
     found = [x if isinstance(x, Array) or type(x) in NUMBERS else np.asarray(x) for x in arrays]
     if not any(isinstance(x, Array) for x in found):

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, no_array, numeric
-from distnb.client.handle.operands import understood
+from distnb.client.handle.operands import others_in, understood
 from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.reach.methods import called
 from distnb.client.reach.small_steps import of_call, of_scalars, quick
 from distnb.client.reach.whole_functions import step
-from distnb.client.record.creation import asarray
+from distnb.client.record.creation import asarray, refuse_masked
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
@@ -87,6 +87,8 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
                     f"{row.name}()", f"{len(inputs)} arguments", f"{row.nin}", "pass the others"
                 )
             )
+        if options and (others := others_in(options)):
+            return _by_others(row, others[0], _first_array(*inputs), options)
         tell_unfilled(options)
         for x in inputs:
             if not understood(x):
@@ -103,7 +105,9 @@ def _by_others(
     row: table.Elementwise, other: object, inputs: Sequence[Any], options: dict[str, Any]
 ) -> Any:
     """Do what an operand has of its own for NumPy's function, such as a table or a sparse array."""
-    if isinstance(other, str | bytes | type(None)) or getattr(np, row.name, None) is not row.run:
+    if isinstance(other, str | bytes):
+        return row.run(*_first_array(*inputs))  # which raises what NumPy raises
+    if other is None or getattr(np, row.name, None) is not row.run:
         raise TypeError(explain(f"{row.name}()", type(other).__name__, "array-like", "convert it"))
     return row.run(*inputs, **options)
 
@@ -571,6 +575,8 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     ...     dnb.array_equal(dnb.arange(3), [0, 1, 2])
     True
     """
+    refuse_masked(a1)
+    refuse_masked(a2)
     try:
         x, y = asarray(a1), asarray(a2)
     except TypeError:  # text and objects, which are no numbers

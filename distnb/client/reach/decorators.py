@@ -13,7 +13,7 @@ from distnb.client.handle.array import Array
 from distnb.client.reach.methods import reduction
 from distnb.client.reach.whole_functions import Kind, Makes, made, step
 
-__all__ = ["gives", "in_reach", "makes_at_home", "reduces"]
+__all__ = ["ASKED", "asks", "gives", "in_reach", "makes_at_home", "reduces"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -24,7 +24,10 @@ _ARRAYS = (Array, np.ndarray, list, tuple, np.generic, int, float, complex)
 _SPREAD = frozenset(("std", "var"))
 _ALONG = _SPREAD | {"all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "mean", "min"}
 _ALONG |= {"prod", "sum"}
-_ASKED = _ALONG | {"argsort", "clip", "nonzero", "ravel", "round"}
+#: Those that no other decorator lets try the methods of others.
+ASKED = frozenset(("squeeze", "swapaxes", "transpose"))
+_ASKED = _ALONG | ASKED
+_ASKED |= {"argsort", "clip", "nonzero", "ravel", "repeat", "round", "searchsorted"}
 
 
 def in_reach(
@@ -69,6 +72,19 @@ def _by_method(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     if len(args) < 3 and name in _SPREAD:
         options = {"ddof": 0, **options}
     return own(*args[1:], **options)
+
+
+def asks(f: _F) -> _F:
+    """Let a function be the method of what is no array, where NumPy asks for it."""
+
+    @functools.wraps(f)
+    def function(*args: Any, **options: Any) -> Any:
+        found = None
+        if args and not isinstance(args[0], _ARRAYS):
+            found = _by_method(f.__name__, args, options)
+        return f(*args, **options) if found is None else found
+
+    return function  # type: ignore[return-value]
 
 
 def reduces(op: str) -> Callable[[_F], _F]:

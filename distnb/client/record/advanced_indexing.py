@@ -20,6 +20,7 @@ from distnb.client.handle.array import Array, Elements, read_only
 from distnb.client.handle.conversion import array_of, broadcast, check_session, move_out
 from distnb.client.handle.host_arrays import all_here, stored, watched
 from distnb.client.handle.indexing import BASIC, index_view
+from distnb.client.handle.operands import is_sequence
 from distnb.client.reach.decorators import in_reach
 from distnb.client.reach.whole_functions import put_in_reach
 from distnb.client.record.gather_scatter import (
@@ -76,7 +77,8 @@ def _is_array(k: object) -> bool:
     """Tell whether one item of an index counts as an array: numbers do not, but truth values do."""
     if isinstance(k, Array | np.ndarray | np.generic):
         return k.ndim > 0 or k.dtype.kind not in "iu"
-    return isinstance(k, bool | list | tuple | range) or hasattr(k, "__array__")
+    known = isinstance(k, bool | list | tuple | range)
+    return known or hasattr(k, "__array__") or is_sequence(k)
 
 
 @in_reach(operator.getitem, "picks")

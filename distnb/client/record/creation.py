@@ -35,6 +35,7 @@ __all__ = [
     "made",
     "ones",
     "ones_like",
+    "refuse_masked",
     "session_asked",
     "zeros",
     "zeros_like",
@@ -187,10 +188,7 @@ def _from_data(
         given = given.__array__()  # which may be written with our functions
         if isinstance(given, Array):
             return _from_data(given, dtype, dist, grid, copy, session)
-    if type(given) is not np.ndarray and isinstance(given, np.ndarray) and np.ma.is_masked(given):
-        raise TypeError(
-            explain("elements", "a masked array", "elements that are there", "use .filled(value)")
-        )
+    refuse_masked(given)
     if hasattr(type(given), "__distnb_methods__"):
         do = "use a method of its own, or .toarray()"
         raise TypeError(explain("array", type(given).__name__, "a dense array", do))
@@ -200,6 +198,14 @@ def _from_data(
     if layout.here:
         return hosted(at, np.array(host, order="C", copy=True))
     return from_host(at, host, layout)
+
+
+def refuse_masked(given: object) -> None:
+    """Raise TypeError for an array of NumPy's of which a mask hides elements."""
+    if type(given) is not np.ndarray and isinstance(given, np.ndarray) and np.ma.is_masked(given):
+        raise TypeError(
+            explain("elements", "a masked array", "elements that are there", "use .filled(value)")
+        )
 
 
 #: Types of what NumPy reads item by item.

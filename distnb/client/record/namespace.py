@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from distnb.client.reach.decorators import gives, in_reach, makes_at_home
+from distnb.client.reach.decorators import ASKED, asks, gives, in_reach, makes_at_home
 from distnb.client.reach.whole_functions import Kind, Makes
 from distnb.common.errors import explain
 
@@ -49,6 +49,8 @@ def stands_for(
             f = gives(scalar)(f)
         if small is not None:
             f = in_reach(near or numpys[0], small, reduces)(f)
+        if name in ASKED:
+            f = asks(f)
         if makes is not None:
             f = makes_at_home(numpys[0], makes)(f)
         for numpys_own in numpys:

@@ -472,7 +472,9 @@ def _listed(value: Any, dtype: np.dtype) -> Any:
         return np.asarray(value, dtype)
     if isinstance(value, Array | int | float | complex | np.number):
         return value
-    known = getattr(getattr(value, "dtype", None), "kind", "")  # else it may be a file
+    known = ""
+    if hasattr(type(value), "__array__"):  # it may be a file; of SciPy's sparse ones NumPy has none
+        known = getattr(getattr(value, "dtype", None), "kind", "")
     if (known or np.asarray(value).dtype.kind) in "USO":
         try:
             return np.asarray(value, dtype)

@@ -24,7 +24,15 @@ from distnb.client.record.operations import (
 from distnb.common.config import config
 from distnb.ops.scalars import NUMBERS, SCALARS
 
-__all__ = ["COMPARISONS", "arithmetic", "comparison", "odd", "power_arithmetic", "unary"]
+__all__ = [
+    "COMPARISONS",
+    "arithmetic",
+    "comparison",
+    "odd",
+    "power_arithmetic",
+    "takes_over",
+    "unary",
+]
 
 
 class Arithmetic(NamedTuple):
@@ -161,7 +169,7 @@ def _operate(
         number = np.asarray(x)[()]
         return run(y, number) if swap else run(number, y)
     if into:
-        return NotImplemented if _takes_over(y) else ufunc(x, y, out=(x,))
+        return NotImplemented if takes_over(y) else ufunc(x, y, out=(x,))
     if is_derived(y):  # its operators may be others, as those of matrices
         return by_numpy(run, y, x) if swap else by_numpy(run, x, y)
     if _defers(y, swap):
@@ -193,7 +201,7 @@ def _defers(y: object, swap: bool) -> bool:
     return not swap and getattr(y, "__array_priority__", 0) > 0
 
 
-def _takes_over(y: object) -> bool:
+def takes_over(y: object) -> bool:
     """Tell whether ``x += y`` is ``x = x + y``: with what is no array, as those that are sparse."""
     kind = type(y)
     if hasattr(kind, "__array_ufunc__"):

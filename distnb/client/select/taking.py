@@ -60,7 +60,8 @@ def positions(
     if mode not in MODES:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if not isinstance(index, Array):
-        listed = isinstance(index, list | tuple | int)
+        one = hasattr(index, "__index__") and not hasattr(index, "dtype")
+        listed = one or isinstance(index, list | tuple)
         index = np.asarray(index, np.int64) if listed else np.asarray(index)
     if not np.can_cast(index.dtype, np.int64, casting):
         raise TypeError(
