@@ -60,7 +60,7 @@ def test_while_engines_wait_for_a_late_one(cluster, late, gate):
 
 
 def test_what_is_soon_done_is_not_lost(cluster, gate, monkeypatch):
-    monkeypatch.setattr("distnb.client.session.session._SOON", 60)  # on any machine
+    monkeypatch.setattr("distnb.client.batching.connection._SOON", 60)  # on any machine
     w = World(cluster)
     plant(cluster, 1, REDUCE, gate.stand)
     x = w.dist.a

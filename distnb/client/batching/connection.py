@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from functools import partial
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any, NamedTuple
 
 from distnb.client.batching.error_states import DEFAULT, ErrorState
@@ -23,6 +24,8 @@ __all__ = ["Connection", "Outcome", "Sent"]
 _IN_FLIGHT = 16
 #: Seconds in which MPI ends engines that it has told to stop, where one has aborted (MPICH: 1).
 _LAST = 2.0
+#: Seconds that engines have to end what they are at after Ctrl-C, before they are told to give up.
+_SOON = 0.25
 
 
 #: What is said of engines that have died, where there can be others.
@@ -220,12 +223,21 @@ class Connection:
         if self.sent[0].ticket is not None:
             interruptible(partial(self._transport.wait, self.sent[0].ticket))
 
-    def soon_done(self, seconds: float) -> bool:
-        """Wait some time for the replies to the oldest batch; tell whether they have come.
+    def end_soon(self, collect: Callable[[], bool]) -> bool:
+        """Let engines end what they are at after Ctrl-C, as NumPy does; tell whether they have.
 
-        Lets Ctrl-C through.
+        Else names that the user's loop has given to results would be those of lost arrays. A second
+        Ctrl-C ends this wait. ``collect`` takes in a batch, and tells whether engines gave it up.
         """
-        return interruptible(lambda: poll(self.done, seconds))
+        end = monotonic() + _SOON
+        try:
+            while self.sent:
+                done = interruptible(lambda: poll(self.done, end - monotonic()))
+                if not done or collect():
+                    return False
+        except KeyboardInterrupt:
+            return False
+        return True
 
     def collect(self) -> Outcome | None:
         """Return what came of the oldest batch; None if the engines cannot be used any more."""

@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable
 from math import prod
-from time import monotonic, perf_counter_ns
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -48,8 +48,6 @@ _PUBLIC = {"close", "closed", "flush", "live", "recover", "resize", "size"}
 _PUBLIC |= {"end_window", "start_window"}
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
-#: Seconds that engines have to end what they are at after Ctrl-C, before they are told to give up.
-_SOON = 0.25
 
 
 class Extensions(dict[type[Any], Any]):
@@ -409,15 +407,16 @@ class Session(Closable):
 
     def take_oldest(self) -> None:
         """Wait for the replies to the oldest batch, and take them in; lets Ctrl-C through."""
+        commands = self.connection.sent[0].commands
         try:
             (self.measuring if self.measuring.windows else self.connection).wait()
         except KeyboardInterrupt as interrupt:
-            interrupt.args = (given_up(self.connection.sent[0].commands),)
-            if not self._soon_done():
+            interrupt.args = (given_up(commands),)
+            if not self.connection.end_soon(self._collect):
                 self._interrupt(interrupt)
             raise
         if self._collect():  # an interrupt that came another way
-            unasked = KeyboardInterrupt()
+            unasked = KeyboardInterrupt(given_up(commands))
             self._interrupt(unasked)
             raise unasked
 
@@ -441,21 +440,6 @@ class Session(Closable):
             self.connection.fail(error)
         return sent.epoch == self.connection.epoch and any(r.aborted for r in replies)
 
-    def _soon_done(self) -> bool:
-        """Let engines end what they are at after Ctrl-C, as NumPy does; tell whether they have.
-
-        Else names that the user's loop has given to results would be those of lost arrays. A second
-        Ctrl-C ends this wait.
-        """
-        connection, end = self.connection, monotonic() + _SOON
-        try:
-            while connection.sent:
-                if not connection.soon_done(end - monotonic()) or self._collect():
-                    return False
-        except KeyboardInterrupt:
-            return False
-        return True
-
     def _interrupt(self, interrupt: KeyboardInterrupt) -> None:
         """Make the engines give up, take in what they say, and start a new epoch.
 
@@ -464,8 +448,6 @@ class Session(Closable):
         then tells of. Whoever reads next waits for what is left.
         """
         self.connection.begin_epoch()
-        if self.connection.sent and not interrupt.args:
-            interrupt.args = (given_up(self.connection.sent[0].commands),)
         while self.connection.sent:
             silent = self.connection.interrupt()
             if silent:
