@@ -122,47 +122,43 @@ class Worker:
     def run(self, message: bytes, buffers: Arrays) -> Reply:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
         with deferred_interrupts(forget=True):
+            log = Log(self.clock)
             try:
-                return self._take(message, buffers)
+                if self.store.memory.node is not None:
+                    self.store.memory.node.spread()
+                batch = unpack(message)
+                run = self.now = _Run(self, batch, buffers, log)
+                self.latest = batch.number
+                # once this rank has left out something, what it notes would say too much
+                begun = self.store.memory.begun
+                if begun is not None and not (self._gave_up and batch.epoch == self.epoch):
+                    run.begun, run.note = begun, batch.number << BATCH
+                    begun[self.comm.rank] = run.note
+                self._last = run if self.together else None
+                if self.together and run.commands:
+                    same = run.normalised
+                    self.together.enter(batch.epoch, same.digest, same.described)
+                # deletions need nobody, and under SPMD they may come on one rank only
+                if run.commands and (batch.epoch != self._entered or batch.number <= self.stopped):
+                    self._enter(batch)
+                interruptible(lambda: self._run(run))
+                if self.together and run.commands:
+                    self.together.leave()
+            except KeyboardInterrupt:
+                self._leave_out()
+                run.abort()
             except BaseException:  # no failure of a command's; others may wait for this rank
                 self._leave_out()
                 self.comm.abort()
                 raise
-
-    def _take(self, message: bytes, buffers: Arrays) -> Reply:
-        log = Log(self.clock)
-        if self.store.memory.node is not None:
-            self.store.memory.node.spread()
-        batch = unpack(message)
-        run = self.now = _Run(self, batch, buffers, log)
-        self.latest = batch.number
-        # once this rank has left out something, what it notes would say too much
-        begun = self.store.memory.begun
-        if begun is not None and not (self._gave_up and batch.epoch == self.epoch):
-            run.begun, run.note = begun, batch.number << BATCH
-            begun[self.comm.rank] = run.note
-        self._last = run if self.together else None
-        if self.together and run.commands:
-            same = run.normalised
-            self.together.enter(batch.epoch, same.digest, same.described)
-        try:
-            # deletions need nobody, and under SPMD they may come on one rank only
-            if run.commands and (batch.epoch != self._entered or batch.number <= self.stopped):
-                self._enter(batch)
-            interruptible(lambda: self._run(run))
-            if self.together and run.commands:
-                self.together.leave()
-        except KeyboardInterrupt:
-            self._leave_out()
-            run.abort()
-        finally:
-            self.store.memory.pool.collect()
-            log.begin(END, 0, IDLE)
-            self.now = None
-        reply = run.reply()
-        if (ended := self.store.memory.ended) is not None and ended[self.comm.rank] >= 0:
-            ended[self.comm.rank] = -1 if reply.failed or reply.aborted else batch.number
-        return reply
+            finally:
+                self.store.memory.pool.collect()
+                log.begin(END, 0, IDLE)
+                self.now = None
+            reply = run.reply()
+            if (ended := self.store.memory.ended) is not None and ended[self.comm.rank] >= 0:
+                ended[self.comm.rank] = -1 if reply.failed or reply.aborted else batch.number
+            return reply
 
     def _leave_out(self) -> None:
         """Note that this rank does nothing more of this epoch."""
