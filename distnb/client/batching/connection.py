@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from time import monotonic, perf_counter_ns
 from typing import Any, NamedTuple
@@ -87,6 +86,8 @@ class Connection:
         Whether commands may be recorded: the engines are there, and no error waits to be raised.
     dead : str
         Why the engines cannot be used any more; "" if they can.
+    faulty : bool
+        Whether engines failed outside of the commands of the last batch.
     batches, bytes_out, finished : int
         Batches and bytes that were sent; commands to which all replies came.
     sent : deque of Sent
@@ -101,6 +102,7 @@ class Connection:
         self._transport = transport
         self.ready = True
         self.dead = ""
+        self.faulty = False
         self._error: BaseException | None = None
         self.batches = self.bytes_out = self.finished = 0
         self.sent: deque[Sent] = deque()
@@ -112,6 +114,8 @@ class Connection:
         self.orphans: list[Sent] = []
         #: The epoch that engines have begun.
         self._begun = 0
+        #: Until when they may end what was interrupted; 0 when they were told to give it up.
+        self._patience = 0.0
 
     # -- sending and waiting -------------------------------------------------------------------
 
@@ -223,22 +227,6 @@ class Connection:
         if self.sent[0].ticket is not None:
             interruptible(partial(self._transport.wait, self.sent[0].ticket))
 
-    def end_soon(self, collect: Callable[[], bool]) -> bool:
-        """Let engines end what they are at after Ctrl-C, as NumPy does; tell whether they have.
-
-        Else names that the user's loop has given to results would be those of lost arrays. A second
-        Ctrl-C ends this wait. ``collect`` takes in a batch, and tells whether engines gave it up.
-        """
-        end = monotonic() + _SOON
-        try:
-            while self.sent:
-                done = interruptible(lambda: poll(self.done, end - monotonic()))
-                if not done or collect():
-                    return False
-        except KeyboardInterrupt:
-            return False
-        return True
-
     def collect(self) -> Outcome | None:
         """Return what came of the oldest batch; None if the engines cannot be used any more."""
         sent = self.sent[0]
@@ -246,16 +234,20 @@ class Connection:
             if sent.ticket is None:
                 raise self._transport.gone()
             found = Outcome(sent, self._transport.collect(sent.ticket))
-            aborted = False
+            aborted = self.faulty = False
             for reply in found.replies:
                 aborted = aborted or reply.aborted
             if aborted and self._dying(sent):  # for which one waits once
                 raise self._transport.gone()
         except EngineError as error:
-            if sent.epoch == self.epoch or not self._transport.alive():
+            if not self._transport.alive():
                 self._give_up(error)
                 return None
-            # The interrupt hit an engine outside of the batch: what became of that is unknown.
+            # An interrupt, or a fault that is told of, hit an engine outside of commands: what came
+            # of the batch is unknown.
+            if sent.epoch == self.epoch and KeyboardInterrupt.__name__ not in str(error):
+                self.faulty = True
+                self.fail(self._advised(error))
             found = Outcome(sent, [], known=False)
         self.sent.popleft()
         self.finished += len(sent.commands)
@@ -269,18 +261,32 @@ class Connection:
         return unasked and transport.renewable and poll(lambda: not transport.alive(), _LAST)
 
     def begin_epoch(self) -> None:
-        """Let batches that were sent so far be given up."""
+        """Let batches that were sent so far be given up if they are not soon done."""
         self.epoch += 1
-        self._transport.stop()
+        self._patience = monotonic() + _SOON
 
     def interrupt(self) -> str:
         """Wait a while until engines have given up the oldest batch; a second Ctrl-C ends that.
 
-        Returns which engines do not answer, "" if all did.
+        They may end what is soon done, as NumPy ends the call in which it is: names that the user's
+        loop has given to results would else be those of lost arrays. Returns which engines do not
+        answer, "" if all did.
         """
-        if self.sent[0].ticket is None:
-            return ""
-        return interruptible(partial(self._transport.interrupt, self.sent[0].ticket))
+        return "" if self.sent[0].ticket is None else interruptible(self._end)
+
+    def _end(self) -> str:
+        ticket = self.sent[0].ticket
+        if self._patience:
+            done = False
+            try:
+                done = poll(lambda: self._transport.done(ticket), self._patience - monotonic())
+            finally:
+                if not done:
+                    self._patience = 0.0
+                    self._transport.stop()
+            if done:
+                return ""
+        return self._transport.interrupt(ticket)
 
     @property
     def given_up(self) -> bool:
@@ -317,13 +323,19 @@ class Connection:
         """Note that the engines, or what they do, cannot be known any more."""
         if self.keeps and not self._transport.alive():
             error = EngineError(explain(*_DEAD))
-        elif self.keeps and self._transport.renewable:
-            error = EngineError(f"{error}, or call session.recover(): others take over the arrays")
+        else:
+            error = self._advised(error)
         self.dead = str(error)
         self.orphans += self.sent
         self.sent.clear()
         self.rest()
         self.fail(error)
+
+    def _advised(self, error: EngineError) -> EngineError:
+        """Return an error of engines that are there, and what to do if others can be had."""
+        if not (self.keeps and self._transport.renewable):
+            return error
+        return EngineError(f"{error}, or call session.recover(): others take over the arrays")
 
     def hand_over(self) -> None:
         """Note that other engines begin to take over from those that died."""

@@ -130,7 +130,7 @@ class Recovery:
         connection = self._session.connection
         if self._unfinished or not self._session.transport.alive():
             self.run()
-        elif connection.dead or connection.silent:
+        elif connection.dead or connection.silent or connection.faulty:
             self._replace()
 
     def _replace(self) -> None:
@@ -141,7 +141,7 @@ class Recovery:
         connection = self._session.connection
         if not connection.keeps:
             raise EngineError(connection.dead or explain(*_SILENT))
-        why = "failed" if connection.dead else "do not answer"
+        why = "failed" if connection.dead or connection.faulty else "do not answer"
         _say(f"engines that {why} are ended, and new ones take over the arrays")
         self._exchange(None)
 

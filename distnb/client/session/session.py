@@ -407,18 +407,17 @@ class Session(Closable):
 
     def take_oldest(self) -> None:
         """Wait for the replies to the oldest batch, and take them in; lets Ctrl-C through."""
-        commands = self.connection.sent[0].commands
         try:
             (self.measuring if self.measuring.windows else self.connection).wait()
         except KeyboardInterrupt as interrupt:
-            interrupt.args = (given_up(commands),)
-            if not self.connection.end_soon(self._collect):
-                self._interrupt(interrupt)
+            interrupt.args = (given_up(self.connection.sent[0].commands),)
+            self._interrupt(interrupt)
             raise
         if self._collect():  # an interrupt that came another way
-            unasked = KeyboardInterrupt(given_up(commands))
+            unasked = KeyboardInterrupt()
             self._interrupt(unasked)
-            raise unasked
+            if self.connection.ready:  # else it was a fault, which is told of
+                raise unasked
 
     def _collect(self) -> bool:
         """Take in the replies to the oldest batch; tell whether engines gave up unasked."""
@@ -438,12 +437,12 @@ class Session(Closable):
             self.measuring.take(outcome)
         if (error := self.replies.take(outcome)) is not None:
             self.connection.fail(error)
-        return sent.epoch == self.connection.epoch and any(r.aborted for r in replies)
+        aborted = not known or any(r.aborted for r in replies)
+        return aborted and sent.epoch == self.connection.epoch
 
     def _interrupt(self, interrupt: KeyboardInterrupt) -> None:
-        """Make the engines give up, take in what they say, and start a new epoch.
+        """Make the engines give up what is not soon done, take in what they say: a new epoch.
 
-        The interrupt tells what they were at.
         A second Ctrl-C ends this wait, as does an engine that does not answer, which the interrupt
         then tells of. Whoever reads next waits for what is left.
         """
