@@ -70,7 +70,7 @@ def reduce(
             x = x.astype(numeric(dtype), copy=False)
         x = _masked(op, x, where, initial)
     if out is None and type(axis) in _PLAIN:
-        found = _begun_in_reach(op, x, axis, dtype, keepdims, initial)
+        found = _reached(op, x, axis, dtype, keepdims, initial)
         if found is not None:
             return found
     if (x._base or x.dbase).host is not None:
@@ -132,11 +132,9 @@ def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) ->
 
 
 def _begun_in_reach(
-    op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool, initial: Number | None
+    op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool, initial: Number
 ) -> Any:
     """Reduce what is in reach, as :func:`_begun` does; return None if engines are to do it."""
-    if initial is None:
-        return _reached(op, x, axis, dtype, keepdims)
     if x.at_home or not x.size:
         return None
     first = np.empty((), _reduced_dtype(op, x, axis, dtype, initial))
@@ -171,8 +169,17 @@ class _Known(NamedTuple):
     apart: Any
 
 
-def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool) -> Any:
+def _reached(
+    op: str,
+    x: Array,
+    axis: Axes,
+    dtype: DTypeLike | None,
+    keepdims: bool,
+    initial: Number | None = None,
+) -> Any:
     """Reduce an array that is in reach; return None if engines are to do it."""
+    if initial is not None:
+        return _begun_in_reach(op, x, axis, dtype, keepdims, initial)
     if isinstance(dtype, np.dtype) and dtype.isnative:
         dtype = dtype.type  # another way to say the same, which can be looked up
     if type(dtype) not in _PLAIN:
