@@ -131,6 +131,22 @@ class View(NamedTuple):
         moved = tuple((-1, 0, 0) if old[d] == 1 != n else dims[d] for d, n in enumerate(shape))
         return View(shape, moved, tuple(sorted(self.fixed + still)))
 
+    def then(self, inner: View) -> View:
+        """Return the view of the base that another view shows of what this one shows of it.
+
+        >>> rows = View((4, 9), ((0, 2, 1), (1, 0, 1)))
+        >>> rows.then(View((2,), ((0, 1, 2),), ((1, 5),)))
+        View(shape=(2,), dims=((0, 3, 2),), fixed=((1, 5),))
+        """
+        dims, fixed = list[tuple[int, int, int]](), list(self.fixed)
+        for axis, start, step in inner.dims:
+            base, begin, by = self.dims[axis] if axis >= 0 else (-1, 0, 0)
+            dims.append((base, begin + by * start, by * step))
+        for axis, index in inner.fixed:
+            base, begin, by = self.dims[axis]
+            fixed += [(base, begin + by * index)] if base >= 0 else []
+        return View(inner.shape, tuple(dims), tuple(sorted(fixed)))
+
     def is_whole(self, shape: Ints) -> bool:
         """Tell whether this is the identity view of a base of ``shape``."""
         return self == View.whole(shape)

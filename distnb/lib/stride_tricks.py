@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -14,39 +15,58 @@ from distnb.client.array.flags import strides_of
 from distnb.client.handle.arguments import Axes, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths
-from distnb.client.reach.aliasing import look_at
+from distnb.client.reach.aliasing import Look, look_at
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.namespace import stands_for
+from distnb.client.session.bases import Base
 from distnb.client.shape.joining import stack
 from distnb.client.shape.viewing import broadcast_to
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.geometry.views import View
 
 __all__ = ["as_strided", "sliding_window_view"]
 
 
 class Windows(NamedTuple):
-    """The windows along an axis, their elements along a new last one; they are read-only."""
+    """Windows along an axis, one every ``by`` elements, theirs along a new last axis; read-only."""
 
     length: int
     axis: int
+    by: int = 1
 
     def near(self, x: np.ndarray) -> np.ndarray:
         """Return NumPy's view."""
-        return _numpys(x, self.length, self.axis)
+        return _numpys(x, self.length, self.axis)[(*self._before, slice(None, None, self.by))]
+
+    @property
+    def _before(self) -> tuple[slice, ...]:
+        return (slice(None),) * self.axis
 
     def made(self, x: Array) -> Array:
         """Return a new array on the engines with what ``x`` has now: a stack of slices.
 
         They are stacked by the places of elements, or by windows where those are fewer.
         """
-        length, axis = self
-        n = x.shape[axis] - length + 1
-        before = (slice(None),) * axis
-        if length <= n:
-            return stack([x[(*before, slice(j, j + n))] for j in range(length)], -1)
-        order = [d for d in range(x.ndim) if d != axis] + [axis]
-        return stack([x[(*before, slice(i, i + length))].transpose(order) for i in range(n)], axis)
+        length, axis, by = self
+        last = x.shape[axis] - length  # where the last window begins
+        if length <= last // by + 1:
+            places = [slice(j, j + last + 1, by) for j in range(length)]
+            return stack([x[(*self._before, k)] for k in places], -1)
+        return stack([self.one(x, i) for i in range(0, last + 1, by)], axis)
+
+    def one(self, x: Array, i: int) -> Array:
+        """Return the view of one window of an array."""
+        order = [d for d in range(x.ndim) if d != self.axis] + [self.axis]
+        return x[(*self._before, slice(i, i + self.length))].transpose(order)
+
+    def of_part(self, x: Array, parts: Sequence[Part]) -> tuple[Array, Windows]:
+        """Return the array, and the windows of it, of which all are part of those of ``x``."""
+        start, step, n = parts[self.axis]
+        first, by = start * self.by, step * self.by
+        cuts = [slice(start, start + (n - 1) * step + 1, step) for start, step, n in parts]
+        cuts[self.axis] = slice(first, first + (n - 1) * by + self.length)
+        return x[tuple(cuts)], self._replace(by=by)
 
     def put(self, x: Array, found: Array) -> NoReturn:
         """Refuse: an element of the array may be in several windows."""
@@ -54,6 +74,49 @@ class Windows(NamedTuple):
 
     def after(self, before: Any) -> Any:
         """Return None: it is not one with any other way."""
+
+
+class Part(NamedTuple):
+    """What is asked for of an axis."""
+
+    start: int
+    step: int
+    n: int
+
+
+class _Unmade(Look):
+    """Windows that are made when they are used, and of which a part is made by itself before."""
+
+    __slots__ = ()
+
+    def part(self, base: Base, view: View) -> Any:
+        """Return an array of a part of the windows; None for all of them, or if they are made."""
+        root, axes = self.family.root(), range(len(base.shape) - 1)
+        if root is None or base.near is not None or base.heard_of or 0 in view.shape:
+            return None
+        asked = {a: Part(i, 1, 1) for a, i in view.fixed}
+        asked |= {
+            a: Part(start, step, n)
+            for n, (a, start, step) in zip(view.shape, view.dims, strict=True)
+        }
+        if [asked[a].n for a in axes] == [base.shape[a] for a in axes]:
+            return None
+        if any(asked[a].step < 1 for a in axes):
+            return None
+        x = Array.made(root, View.whole(root.shape))
+        *before, (seen, windows) = cast("tuple[tuple[View, Windows], ...]", self.steps)
+        for shown, way in before:
+            x = look_at(x.alias(shown), way, _Unmade)
+        x, windows = windows.of_part(x.alias(seen), [asked[a] for a in axes])
+        if asked[windows.axis].n > 1:
+            found = look_at(x, windows, _Unmade)
+        else:
+            only = windows.one(x, 0)
+            found = only.alias(only.dview.insert(windows.axis))
+        dims = [(a, 0, 1) if a in axes else (a, start, step) for a, start, step in view.dims]
+        fixed = [(a, 0 if a in axes else i) for a, i in view.fixed]
+        rest = View(view.shape, tuple(dims), tuple(fixed))
+        return found.alias(found.dview.then(rest), writeable=False)
 
 
 @stands_for(_numpys)
@@ -68,9 +131,10 @@ def sliding_window_view(
     """Return the windows of an array, as a read-only view.
 
     Where the notebook has the elements it is NumPy's own view. On engines it is made of slices, so
-    only borders are sent, and lies as the array does; it needs the memory of all windows, and is
-    made again when it is used after the array was written. To sum or compare neighbours, sum or
-    compare slices instead.
+    only borders are sent, and lies as the array does. It is made when it is used, and needs the
+    memory of all windows then; a part of it (``windows[::8]``) that of the part. It is made again
+    when it is used after the array was written. To sum or compare neighbours, sum or compare slices
+    instead.
 
     Parameters
     ----------
@@ -116,7 +180,7 @@ def sliding_window_view(
         if length > found.shape[d]:
             raise ValueError("window shape cannot be larger than input array shape")
         if length:
-            found = look_at(found, Windows(length, d))
+            found = look_at(found, Windows(length, d), _Unmade)
         else:
             shape = (*found.shape[:d], found.shape[d] + 1, *found.shape[d + 1 :], 0)
             found = empty(shape, found.dtype, session=found.session)
@@ -245,7 +309,10 @@ def _moved(x: Array, shape: Ints, moves: list[Move]) -> Array:
         at = last[move.along]
         goes[at] = move
         if rest:
-            x = look_at(x, Windows(rest + 1, at))
+            among = Windows(rest + 1, at, move.by)
+            x, _ = among.of_part(x, [Part(0, 1, n) for n in (*x.shape[:at], shape[move.d])])
+            x = look_at(x, among, _Unmade)
+            goes[at] = move._replace(by=1)
             last[move.along] = x.ndim - 1
     parts = [slice(1)] * x.ndim
     for at, (d, _, by) in goes.items():

@@ -930,6 +930,37 @@ def test_windows_show_what_is_written_into_the_array(session, dist):
     assert not any(found.writeable for found, _ in pairs)
 
 
+PARTS = {
+    "every third": (slice(None, None, 3),),
+    "some of some": (slice(1, 4), slice(None, None, 2), slice(1, 3)),
+    "one": (2, 1),
+    "backwards": (slice(None, None, -1),),
+    "a column more": (slice(4, 5), None, 3),
+    "none": (slice(3, 3),),
+}
+
+
+@pytest.mark.parametrize("key", PARTS.values(), ids=PARTS)
+def test_a_part_of_the_windows_is_made_by_itself(session, key):
+    """Of windows that nobody used, engines make what is asked of them, and no more."""
+    a = np.arange(630.0).reshape(30, 21)
+    with setting(place="engines"):
+        x = dnb.array(a, dist="block")
+        all_windows = dnb.lib.stride_tricks.sliding_window_view(x, (3, 4))
+        numpys = np.lib.stride_tricks.sliding_window_view(a, (3, 4))
+        some, wanted = all_windows[key], numpys[key]
+        for _ in range(2):
+            same(some + 1, wanted + 1)
+            x[5:] += 100
+            a[5:] += 100
+        if key not in (PARTS["backwards"], PARTS["none"]) and session.transport.concurrent:
+            assert not all_windows.dbase.heard_of
+        same(all_windows, numpys)
+        same(all_windows[key] * 2, wanted * 2)
+        assert some.base is not None
+        assert not some.writeable
+
+
 #: Shapes and strides that arrays of 7 x 6 elements of eight bytes have.
 STRIDED = (
     ((5, 5, 3, 2), (48, 8, 48, 8)),

@@ -1,5 +1,6 @@
 """Shapes agree with NumPy, whatever the layout and the view; what should be a view is one."""
 
+import tracemalloc
 import weakref
 
 import numpy as np
@@ -224,6 +225,28 @@ def test_flat(session):
                 lambda key=key, value=value: few.flat.__setitem__(key, value),
                 lambda key=key, value=value: dnb.array(few).flat.__setitem__(key, value),
             )
+
+
+@pytest.mark.parametrize("key", [slice(3, 9), [7, 2, -1], np.arange(1000) == 5, [[1, 2], [3, 4]]])
+def test_flat_writes_what_it_names(session, key):
+    """The elements are written where they are: the array is not copied for that."""
+    x = numbered((1000, 500))
+    with setting(place="auto"):
+        a = dnb.array(x)
+        a[0, 0] = x[0, 0] = 1  # in reach
+        key = np.pad(key, (0, x.size - 1000)) if np.size(key) == 1000 else key
+        given = dnb.array(key) if isinstance(key, np.ndarray) else key
+        tracemalloc.start()
+        try:
+            a.flat[given] = [7, 8]
+            a.flat[given] = a.flat[given] + 1
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        x.flat[key] = [7, 8]
+        x.flat[key] += 1
+        same(a, x)
+    assert not session.transport.concurrent or most < x.nbytes / 3
 
 
 def test_resize(session):

@@ -44,7 +44,7 @@ def calls_of(function):
 
 
 #: Elements of arrays that are large enough for engines.
-N = 600_000
+N = 1_200_000
 
 
 @pytest.fixture

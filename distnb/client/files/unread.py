@@ -75,7 +75,7 @@ class _Unread(Look):
         """Return an array of a part of it, which is read by itself; None for all of it."""
         if any(axis < 0 for axis, _, _ in view.dims) or prod(view.shape) >= prod(base.shape):
             return None
-        inner = _within(self._view, view)
+        inner = self._view.then(view)
         dist, grid = self._asked if len(inner.shape) == len(base.shape) else (None, None)
         return unread(self._source, inner, dist, grid, base.session)
 
@@ -90,20 +90,3 @@ class _Unread(Look):
         self.refresh(base)
         base.session.flush()
         return come(base)
-
-
-def _within(outer: View, inner: View) -> View:
-    """Return the view of a base that a view shows of what another view shows of that.
-
-    >>> rows = View((4, 9), ((0, 2, 1), (1, 0, 1)))
-    >>> _within(rows, View((2,), ((0, 1, 2),), ((1, 5),)))
-    View(shape=(2,), dims=((0, 3, 2),), fixed=((1, 5),))
-    """
-    dims, fixed = list[tuple[int, int, int]](), list(outer.fixed)
-    for axis, start, step in inner.dims:
-        base, begin, by = outer.dims[axis]
-        dims.append((base, begin + by * start, by * step))
-    for axis, index in inner.fixed:
-        base, begin, by = outer.dims[axis]
-        fixed.append((base, begin + by * index))
-    return View(inner.shape, tuple(dims), tuple(sorted(fixed)))

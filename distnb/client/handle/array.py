@@ -55,7 +55,7 @@ __all__ = [
 
 #: Bytes up to which an array that the user makes is filled by the notebook, if it lies in reach: a
 #: loop over its rows need not wait for engines then.
-_FILLED = {"empty": 1 << 62, "fill": 1 << 22, "index": 1 << 22, "random": 1 << 20}
+_FILLED = {"empty": 1 << 62, "fill": 1 << 23, "index": 1 << 22, "random": 1 << 20}
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"

@@ -23,7 +23,7 @@ import numpy as np
 from distnb.client.handle.array import Array, host_view, leave
 from distnb.client.handle.conversion import in_layout
 from distnb.client.handle.fields import at_hand, beside
-from distnb.client.reach.admission import admitted
+from distnb.client.reach.admission import SMALL_STEP, admitted
 from distnb.client.reach.rehearsal import part, promise
 from distnb.client.session.bases import MANY, Base
 from distnb.geometry.layout import Ints
@@ -61,10 +61,11 @@ class Way(Protocol):
 Steps: TypeAlias = tuple[tuple[View, Way], ...]
 
 
-def look_at(x: Array, way: Way) -> Any:
+def look_at(x: Array, way: Way, kind: type[Look] | None = None) -> Any:
     """Return an array that shows the elements of one in another way; None if NumPy would copy.
 
-    What is written into either is seen in both.
+    What is written into either is seen in both. A look of a ``kind`` of its own is made on engines
+    when it is used, and not before: it may be larger than what is asked of it then.
     """
     near = at_hand(x)
     if near is not None:
@@ -82,22 +83,25 @@ def _looked_at(x: Array, way: Way) -> Any:
     shown = way.near(known)
     if shown is None:
         return None
-    near = x.near
-    if near is None:
+    # Steps on what shows a large array are for engines, of which it would be made as a whole then
+    near = x.near if kind is None or x.nbytes <= SMALL_STEP else None
+    if near is None and (kind is None or not x.size):
         found: Any = _made(way, x)
         if x.near is not None:
             leave(x.dbase)
         found.writeable = x.writeable and shown.flags.writeable
-        _relate(x, way, found.dbase)
+        _relate(x, way, found.dbase, Look)
         found._owner = ref(x) if x.owner is None else x._owner
         return found
-    if near is not known:
+    if near is not None and near is not known:
         shown = cast("np.ndarray", way.near(near))
     base = Base.reached(
         x.session, shown, promise(x.session, _made, (way, part(x)), {}, shown.shape, 0)
     )
-    _relate(x, way, base)
+    _relate(x, way, base, kind or Look)
     found = _of_all(x, base, shown)
+    if near is None:  # as one that was in reach, and left
+        base.near = found._near = found._whole = None
     found._owner = ref(x) if x.owner is None else x._owner
     return found
 
@@ -164,14 +168,14 @@ def _shown(whole: np.ndarray, steps: Steps) -> Any:
     return whole
 
 
-def _relate(x: Array, way: Way, base: Base) -> None:
+def _relate(x: Array, way: Way, base: Base, kind: type[Look]) -> None:
     """Let a base be a look at an array on engines, or in reach."""
     origin = x.dbase
     if origin.look is None or origin.look.family.root() is None:
         origin.look = Look(Family(origin, _outline_of(origin)), ())
     look = _look(origin)
     x.session.looks = True
-    base.look = Look(look.family, _followed(look.steps, x, way))
+    base.look = kind(look.family, _followed(look.steps, x, way))
     _look(base).stale = base.near is not None
     look.family.join(base)
 

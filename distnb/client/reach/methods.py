@@ -135,7 +135,7 @@ def reshaped(x: Any, shape: Shape) -> Any:
     """
     home = at_hand(x)
     near = near_of(x) if home is None and type(x) is Array.made else home
-    if near is None or not near.size:
+    if near is None:
         return None
     for n in shape if type(shape) is tuple else (shape,):
         if type(n) is not int:

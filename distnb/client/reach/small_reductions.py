@@ -57,7 +57,7 @@ _WORKING = "fd"
 def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
     """Reduce what is in reach if NumPy's order is that of engines; return None if it is not."""
     near = near_of(x)
-    if near is None or not near.ndim or not near.size:
+    if near is None or not near.ndim:
         return None
     home = not is_away(x)
     if not home and not is_mine(x.session, nd.nbytes(near)):
@@ -124,7 +124,7 @@ def quick_variance(x: Array, axis: Axes, ddof: object) -> Any:
 def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
     """Return the running results of a small array in reach; None if it is another operation."""
     near = near_of(x) if isinstance(x, Array) else None
-    if near is None or not isinstance(x, Array) or nd.nbytes(near) > nd.QUICK or not near.size:
+    if near is None or not isinstance(x, Array) or nd.nbytes(near) > nd.QUICK:
         return None
     axis = options.get("axis", 0)
     if len(options) > 1 or (options and type(options.get("axis")) is not int):
@@ -135,7 +135,7 @@ def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
     if away and not (-near.ndim <= axis < near.ndim and is_mine(x.session, nd.nbytes(near))):
         return None
     layout: Any = scanned(x, axis % near.ndim) if away else None
-    if away and not (near.dtype.kind not in "fc" or ufunc in _EXACT):
+    if away and near.size and not (near.dtype.kind not in "fc" or ufunc in _EXACT):
         layout = layout if isinstance(layout, Layout) else layout.layout()
         if layout.parts(axis % near.ndim) > 1:  # each engine begins anew
             return None
@@ -147,7 +147,7 @@ def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
 
 def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
     """Tell whether engines combine elements as NumPy does: one of them, those of a part of it."""
-    if op not in ORDERED or near.dtype.kind not in "fc":
+    if op not in ORDERED or near.dtype.kind not in "fc" or not near.size:
         return True
     whole: Any = x._whole
     if whole is None or not nd.in_c(near):

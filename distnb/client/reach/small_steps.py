@@ -351,7 +351,7 @@ def picked(x: Array, key: Array, long: Callable[..., Any]) -> Any:
     near, index, session = near_of(x), near_of(key), x.session
     if near is None or index is None or session is not key.session:
         return None
-    if not (index.ndim and near.size and index.size and near.ndim):
+    if not (index.ndim and near.size and near.ndim):
         return None
     away = is_away(x) or is_away(key)
     if away and config.place == "engines":

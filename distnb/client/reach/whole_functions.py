@@ -222,7 +222,7 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
             if not admitted(array.session, (array,), 0 if few else array.nbytes):
                 raise _RefusedError
             near = array.near
-        if near is None or not near.size:
+        if near is None:
             raise _RefusedError
         arrays.append(x)
         return near

@@ -414,7 +414,7 @@ def zeros(
 ) -> Array:
     """Make an array of zeros, as ``numpy.zeros``.
 
-    Engines fill their parts, or the notebook up to 4 MB in memory that they share, and nothing is
+    Engines fill their parts, or the notebook up to 8 MB in memory that they share, and nothing is
     sent. Without ``dist`` and ``grid``, what is below the cutoff stays in the notebook.
 
     Parameters
@@ -469,7 +469,7 @@ def ones(
 ) -> Array:
     """Make an array of ones, as ``numpy.ones``.
 
-    Engines fill their parts, or the notebook up to 4 MB in memory that they share, and nothing is
+    Engines fill their parts, or the notebook up to 8 MB in memory that they share, and nothing is
     sent. Without ``dist`` and ``grid``, what is below the cutoff stays in the notebook.
 
     Parameters

@@ -69,8 +69,8 @@ def reduce(
         if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
             x = x.astype(numeric(dtype), copy=False)
         x = _masked(op, x, where, initial)
-    if out is None and initial is None and type(axis) in _PLAIN:
-        found = _reached(op, x, axis, dtype, keepdims)
+    if out is None and type(axis) in _PLAIN:
+        found = _reached(op, x, axis, dtype, keepdims, initial)
         if found is not None:
             return found
     if (x._base or x.dbase).host is not None:
@@ -132,6 +132,21 @@ def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) ->
     return Array.made(base, View.whole(shape))
 
 
+def _begun_in_reach(
+    op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool, initial: Number
+) -> Any:
+    """Reduce what is in reach, as :func:`_begun` does; return None if engines are to do it."""
+    if x.at_home or not x.size:
+        return None
+    first = np.empty((), _reduced_dtype(op, x, axis, dtype, initial))
+    first[...] = initial
+    if op == "sum" and any(not part and np.signbit(part) for part in (first.real, first.imag)):
+        return None  # :func:`_keep_sign`
+    found = _reached(op, x, axis, dtype, keepdims)
+    ufunc: Any = table.REDUCTIONS[op].ufunc
+    return None if found is None else elementwise(ufunc.__name__, found, first[()])
+
+
 #: Reductions to positions, whose ``keepdims`` may be anything.
 _POSITIONS = frozenset(("argmin", "argmax"))
 #: Reductions to truth values and positions, whatever ``out`` is.
@@ -155,8 +170,17 @@ class _Known(NamedTuple):
     apart: Any
 
 
-def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool) -> Any:
+def _reached(
+    op: str,
+    x: Array,
+    axis: Axes,
+    dtype: DTypeLike | None,
+    keepdims: bool,
+    initial: Number | None = None,
+) -> Any:
     """Reduce an array that is in reach; return None if engines are to do it."""
+    if initial is not None:
+        return _begun_in_reach(op, x, axis, dtype, keepdims, initial)
     if isinstance(dtype, np.dtype) and dtype.isnative:
         dtype = dtype.type  # another way to say the same, which can be looked up
     if type(dtype) not in _PLAIN:

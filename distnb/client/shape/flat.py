@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import Readable
 from distnb.client.reach.admission import brought
+from distnb.client.reach.aliasing import outline
 from distnb.client.reach.small_steps import store
 from distnb.client.record.creation import asarray
 from distnb.client.record.operations import assign
@@ -142,15 +143,23 @@ class Flat(Readable):
             raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
         if not value.size:
             return
-        flat = flatten(x)
-        flat[key] = resize(asarray(value, session=x.session), flat[key].shape)
-        assign(x, reshape(flat, x.shape))
+        shown = outline(x).flags.c_contiguous  # what is written into ravel(x) is in x
+        flat = ravel(x) if shown else flatten(x)
+        flat[key] = value if value.size == 1 else _repeated(value, key, flat)
+        if not shown:
+            assign(x, reshape(flat, x.shape))
 
     def _index(self, key: SupportsIndex) -> tuple[Any, ...]:
         i, n = operator.index(key), self.base.size
         if not -n <= i < n:
             raise IndexError(f"index {i} is out of bounds for size {n}")
         return _place(i % n, self.base.shape)
+
+
+def _repeated(value: ArrayLike, key: Any, flat: Array) -> Array:
+    """Return values as often as an index has elements, which only a mask does not tell itself."""
+    whole = isinstance(key, Array | np.ndarray) and key.dtype.kind != "b"
+    return resize(asarray(value, session=flat.session), key.shape if whole else flat[key].shape)
 
 
 def _held(value: ArrayLike, dtype: np.dtype, key: Any) -> np.ndarray:
