@@ -72,10 +72,10 @@ def look_at(x: Array, way: Way, kind: type[Look] | None = None) -> Any:
         shown = way.near(near)
         return None if shown is None else beside(x, shown)
     with x.session.recorder.lock:
-        return _looked_at(x, way)
+        return _looked_at(x, way, kind)
 
 
-def _looked_at(x: Array, way: Way) -> Any:
+def _looked_at(x: Array, way: Way, kind: type[Look] | None) -> Any:
     """Return a look at an array that is not at hand."""
     if x.near is None:
         admitted(x.session, (x,), x.nbytes)

@@ -181,8 +181,8 @@ def _reached(
     """Reduce an array that is in reach; return None if engines are to do it."""
     if initial is not None:
         return _begun_in_reach(op, x, axis, dtype, keepdims, initial)
-    if isinstance(dtype, np.dtype) and dtype.isnative:
-        dtype = dtype.type  # another way to say the same, which can be looked up
+    # Another way to say the same, which can be looked up.
+    dtype = dtype.type if isinstance(dtype, np.dtype) and dtype.isnative else dtype
     if type(dtype) not in _PLAIN:
         return None
     if dtype is None and (x._near is not None or x._base.near is not None):
