@@ -206,8 +206,7 @@ def _reached(
         return None
     if known.apart is None:
         made = host_arrays.watched("reduce", known.ufunc.reduce, near, known.axes, known.dtype)
-        found = np.asarray(made)
-        found = found if found.flags.c_contiguous else found.copy()
+        found = np.asarray(made, order="C")
     else:
         found = host_arrays.watched("reduce", known.apart, near)
     if not (found.ndim or keepdims):
