@@ -120,6 +120,8 @@ def _in_reach(text: str, arrays: Sequence[Array], dtype: np.dtype, casting: str)
     if not admitted(session, arrays, sum(x.nbytes for x in arrays)):
         return None
     nears = [x.near for x in arrays]
+    if any(near is None for near in nears):  # another thread has given it to engines
+        return None
     made = watched("einsum", np.einsum, text, *nears, dtype=dtype, casting=casting)
     found = np.array(made, order="C", copy=None)
     if not found.shape:

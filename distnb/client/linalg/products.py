@@ -377,7 +377,7 @@ def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
     most = _WORK if dtype.char in _BLAS else _WORK >> 6
     if work > most or a.nbytes + b.nbytes + nbytes > _TOUCHED:
         return None
-    if not admitted(session, (a, b), 0) or a.near is None or b.near is None:
+    if not admitted(session, (a, b), 0) or (x := a.near) is None or (y := b.near) is None:
         return None
     layout = promise(session, matmul, (part(a), part(b)), {}, shape, 0)
     memory = None
@@ -385,7 +385,7 @@ def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
         memory = room_for(session, shape, dtype, layout.layout())
         if memory is None:  # engines hold it, or say that there is no room
             return None
-    found = np.asarray(watched("matmul", np.matmul, a.near, b.near, out=memory))
+    found = np.asarray(watched("matmul", np.matmul, x, y, out=memory))
     if memory is not None:
         return made_of(session, found, layout.layout(), memory)
     return fresh(session, found, layout) if shape else found[()]

@@ -8,6 +8,7 @@ positions along them. Reading gathers, and assigning scatters
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, SupportsIndex
@@ -104,10 +105,7 @@ def put_advanced(x: Array, key: Subscript, value: Any) -> None:
         raise read_only(x)
     if put_in_reach(x, key, value):
         return
-    plain = written_here((x, value, *_items(key)))
-    if plain is not None:
-        x.dbase.about_to_be_written()
-        watched("cast", operator.setitem, plain[0], plain[2:], plain[1])
+    if written_here("cast", _set, x, value, *_items(key)):
         return
     index = Index(x, key)
     move_out(x.dbase)
@@ -133,16 +131,27 @@ def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return tuple(g.here if isinstance(g, Array) else g for g in given)
 
 
-def written_here(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return arguments as NumPy gets them, if the first one is to be written in the notebook.
+def _set(near: np.ndarray, value: ArrayLike, *key: Subscript) -> None:
+    operator.setitem(near, key, value)
 
-    It is where all are there, and where it must stay as views of it that only NumPy has.
+
+def written_here(
+    name: str, run: Callable[..., Any], x: Array, *args: Any, **options: object
+) -> bool:
+    """Let NumPy write into an array, ``run(x, *args)``, if that is to be done in the notebook.
+
+    It is where all are there, and where it must stay as views of it that only NumPy has. Meanwhile
+    no other thread gives it to engines.
     """
-    plain = in_notebook(given)
-    if plain is None and given[0].here is not None and given[0].dbase.related():
-        others = [x.to_numpy() if isinstance(x, Array) else x for x in given[1:]]
-        return given[0].here, *others
-    return plain
+    with x.session.recorder.lock:
+        plain = in_notebook((x, *args))
+        if plain is None and x.here is not None and x.dbase.related():
+            plain = (x.here, *[y.to_numpy() if isinstance(y, Array) else y for y in args])
+        if plain is None:
+            return False
+        x.dbase.about_to_be_written()
+        watched(name, run, *plain, **options)
+    return True
 
 
 def _items(key: Subscript) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, SupportsIndex, cast
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -259,8 +259,9 @@ def _partitioned(x: Array, d: int, places: Ints, positions: bool) -> Array:
     if uncut.parts(d) > 1 or not x.size:
         return argsort(x, d) if positions else sort(x, d)
     kind = _POSITION if positions else x.dtype
-    if x.nbytes <= QUICK and admitted(session, (x,), 2 * x.nbytes):
-        found: Any = numpys(cast(np.ndarray, x.near), places, d)
+    small = x.nbytes <= QUICK and admitted(session, (x,), 2 * x.nbytes)
+    if small and (near := x.near) is not None:  # or another thread has given it to engines
+        found: Any = numpys(near, places, d)
         return made_of(session, np.ascontiguousarray(found), layout)
     carried = [copied(x, x.dtype, uncut)]
     if positions:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, Elements, no_array
 from distnb.client.handle.conversion import move_out
-from distnb.client.handle.host_arrays import all_here, watched
+from distnb.client.handle.host_arrays import all_here
 from distnb.client.handle.indexing import one_axis
 from distnb.client.reach.aliasing import are_related
 from distnb.client.reach.whole_functions import written_in_reach
@@ -86,10 +86,7 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
         raise IndexError("cannot replace elements of an empty array")
     if not np.size(v):
         return
-    plain = written_here((x, ind, v))
-    if plain is not None:
-        x.dbase.about_to_be_written()
-        watched("put", np.put, *plain, mode=mode)
+    if written_here("put", np.put, x, ind, v, mode=mode):
         return
     at = positions(ind, x.size, 0, mode)
     flat = lazy_indices(x.session, [at], sure=True)
@@ -278,12 +275,13 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
     few = [np.ones(1, b.dtype if isinstance(b, Array) else np.asarray(b).dtype) for b in more]
     ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
     key = tuple([_number(k) for k in (indices if isinstance(indices, tuple) else (indices,))])
-    plain = written_here((x, *more, *key))
-    if plain is not None:
-        x.dbase.about_to_be_written()
-        count = 1 + len(more)
-        watched(ufunc.__name__, ufunc.at, plain[0], plain[count:], *plain[1:count])
-    elif is_advanced(key):
+    n = len(more)
+    written = written_here(
+        ufunc.__name__, lambda near, *args: ufunc.at(near, args[n:], *args[:n]), x, *more, *key
+    )
+    if written:
+        return
+    if is_advanced(key):
         _at_positions(ufunc, x, key, more)
     else:
         part = x[key if any(k is Ellipsis for k in key) else (*key, ...)]

@@ -206,9 +206,10 @@ def _in_reach(x: Array, transform: Transform, layout: Layout) -> Array | None:
     nbytes = x.nbytes + prod(shape) * dtype.itemsize
     if layout.split > 1 or not x.size or not prod(shape) or nbytes > QUICK:
         return None
-    if not admitted(x.session, (x,), nbytes):
+    near = x.near if admitted(x.session, (x,), nbytes) else None
+    if near is None:
         return None
-    source, found = np.ascontiguousarray(x.near), np.empty(shape, dtype)
+    source, found = np.ascontiguousarray(near), np.empty(shape, dtype)
     import_module(KERNELS).transform_slices(source, found, *transform)
     made: Array = made_of(x.session, found, layout)
     return made
