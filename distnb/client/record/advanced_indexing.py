@@ -132,11 +132,11 @@ def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def _set(near: np.ndarray, value: ArrayLike, *key: Subscript) -> None:
-    operator.setitem(near, key, value)
+    near[key] = value  # type: ignore[index] # lists among the keys
 
 
 def written_here(
-    name: str, run: Callable[..., Any], x: Array, *args: Any, **options: object
+    name: str, run: Callable[..., Any], x: Array, *args: object, **options: object
 ) -> bool:
     """Let NumPy write into an array, ``run(x, *args)``, if that is to be done in the notebook.
 
