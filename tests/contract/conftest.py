@@ -137,3 +137,13 @@ def quiet_engines(request):
     with compiling, support.setting(**support.parted(word)[1]):
         yield
         session.flush()
+
+
+@pytest.fixture
+def notebook(session):
+    """The notebook computes what it would by default; under SPMD there is none."""
+    if not session.transport.concurrent:
+        pytest.skip("ranks that record for themselves have no notebook beside them")
+    with support.setting(place="auto"):
+        yield
+    session.flush()

@@ -7,15 +7,7 @@ import distnb as dnb
 from tests.contract.support import numbered, same, setting
 from tests.contract.test_reach import FUNCTIONS, STEPS, facts_of
 
-
-@pytest.fixture(autouse=True)
-def notebook(session):
-    if not session.transport.concurrent:
-        pytest.skip("ranks that record for themselves have no notebook beside them")
-    with setting(place="auto"):
-        yield
-    session.flush()
-
+pytestmark = pytest.mark.usefixtures("notebook")
 
 MADE = {
     "nothing selected": lambda a: a[a[:, 0] > 99],

@@ -19,16 +19,7 @@ from distnb.client.session import shared_memory
 from distnb.ops import table
 from tests.contract.support import alike, numbered, same, setting
 
-pytestmark = pytest.mark.ways("one", "four", "started")
-
-
-@pytest.fixture(autouse=True)
-def notebook(session):
-    if not session.transport.concurrent:
-        pytest.skip("ranks that record for themselves have no notebook beside them")
-    with setting(place="auto"):
-        yield
-    session.flush()
+pytestmark = [pytest.mark.ways("one", "four", "started"), pytest.mark.usefixtures("notebook")]
 
 
 def views(a):

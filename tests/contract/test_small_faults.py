@@ -13,18 +13,9 @@ import distnb as dnb
 from distnb.engines.fusion.compiler import short_turns
 from tests.contract.support import numbered, same, setting
 
-pytestmark = pytest.mark.ways("one", "four", "started")
+pytestmark = [pytest.mark.ways("one", "four", "started"), pytest.mark.usefixtures("notebook")]
 
 DISTS = [None, "block", "cyclic"]
-
-
-@pytest.fixture(autouse=True)
-def notebook(session):
-    if not session.transport.concurrent:
-        pytest.skip("ranks that record for themselves have no notebook beside them")
-    with setting(place="auto"):
-        yield
-    session.flush()
 
 
 def reached(data, dist):

@@ -120,7 +120,10 @@ class Worker:
         self._abandoned: list[Comm] = []
 
     def run(self, message: bytes, buffers: Arrays) -> Reply:
-        """Run a batch and return this rank's reply; raises only if the message is no batch."""
+        """Run a batch and return this rank's reply.
+
+        What is no failure of a command is raised, and makes the other ranks give up.
+        """
         with deferred_interrupts(forget=True):
             log = Log(self.clock)
             try:
