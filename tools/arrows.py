@@ -41,7 +41,9 @@ ORDER: dict[str, str] = {
         quantities replay comparison metrics advice events notebook_clock records snapshot
     """,
     "distnb.wire": "protocol messages progress encoding channel replies stream",
-    "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast host_parts",
+    "distnb.plans": """
+        transfer traffic gather_scatter segments halos temporaries forecast host_parts
+    """,
     "distnb.formats": """
         stored objects boxes plain npy archives encodings lines text libraries table
     """,
@@ -75,8 +77,8 @@ ORDER: dict[str, str] = {
         socket_transport mpiexec watchdog lookout launch
     """,
     "distnb.client.batching": """
-        error_states call_sites failures budget entries handle_table user_functions deferred
-        recorder connection replies rerun
+        error_states call_sites failures budget lead rounds entries handle_table user_functions
+        deferred recorder connection replies rerun
     """,
     "distnb.client.session": """
         journal windows observing progress shared_memory ledger recovery sharing keeper

@@ -202,6 +202,21 @@ def test_reduceat_exactly(session, books):
                 books.add(ufunc.reduceat(a, at), ufunc.reduceat(x, at), (ufunc, at))
 
 
+def test_reduceat_of_many_segments_that_overlap(session):
+    """As many commands as are in one place at most, however many segments there are."""
+    n, width, step = 4000, 7, 3
+    x = numbered((n, 2), np.int64)
+    a = dnb.array(x, dist="block")
+    begins = np.arange(0, n - width, step)
+    at = np.column_stack([begins, begins + width]).reshape(-1)
+    session.flush()
+    before = session.recorded
+    found = np.add.reduceat(a, at)
+    assert session.recorded - before < 40
+    same(found[::2], np.add.reduceat(x, at)[::2])
+    same(found, np.add.reduceat(x, at))
+
+
 def test_reduceat_errors(session):
     x = numbered((5, 3))
     a = dnb.array(x)

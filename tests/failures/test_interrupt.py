@@ -60,7 +60,8 @@ def test_while_engines_wait_for_a_late_one(cluster, late, gate):
 
 
 def test_what_is_soon_done_is_not_lost(cluster, gate, monkeypatch):
-    monkeypatch.setattr("distnb.client.batching.connection._SOON", 60)  # on any machine
+    for limit in "_SOON", "_LATEST":
+        monkeypatch.setattr(f"distnb.client.batching.connection.{limit}", 60)  # on any machine
     w = World(cluster)
     plant(cluster, 1, REDUCE, gate.stand)
     x = w.dist.a
@@ -69,6 +70,33 @@ def test_what_is_soon_done_is_not_lost(cluster, gate, monkeypatch):
             x = x + 1  # the name of the last is that of a result that was not there
             x.sum().item()
     np.testing.assert_array_equal(x.to_numpy(), w.np.a + 1)
+    w.check()
+    support.heal(cluster)
+    del x
+    quiet(cluster)
+
+
+def test_a_loop_that_reads_nothing_keeps_what_it_had(cluster, gate, monkeypatch):
+    for limit in "_SOON", "_LATEST":
+        monkeypatch.setattr(f"distnb.client.batching.connection.{limit}", 60)  # on any machine
+    for limit in "_BATCH", "_AHEAD":
+        monkeypatch.setattr(f"distnb.client.batching.lead.{limit}", 1e-9)
+    w = World(cluster)
+    plant(cluster, 1, "name == 'Apply'", gate.stand)
+    x, before, under_way = w.dist.a, cluster.recorded, []
+
+    def look():
+        under_way.append((len(cluster.connection.sent), cluster.recorded - before))
+        gate.open()
+
+    with CtrlC(0.3, after=gate.come, then=look):
+        while True:
+            x = x + 1
+    ((batches, commands),) = under_way
+    assert batches <= 2  # it does not run away from the engines, which end these
+    assert commands <= 20
+    added = x.to_numpy() - w.np.a
+    np.testing.assert_allclose(added, round(added.flat[0]))
     w.check()
     support.heal(cluster)
     del x

@@ -9,9 +9,9 @@ from distnb.geometry.layout import default_layout
 from distnb.wire.protocol import Ask, Create, Free
 
 
-@pytest.fixture(params=[False, True], ids=["untimed", "timed"])
+@pytest.fixture(params=[None, lambda count: 0.0], ids=["untimed", "timed"])
 def recorder(request):
-    made = Recorder(2, lambda idle=False: None, lambda: None, timed=request.param)
+    made = Recorder(2, lambda idle=False: None, lambda: None, request.param)
     yield made
     made.close()
 

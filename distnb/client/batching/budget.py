@@ -40,6 +40,8 @@ class Budget:
     def __init__(self, share: int) -> None:
         self.share = share
         self._reserved = 0
+        #: Bytes that an engine was to write so far, about: who asks for what is long adds to it.
+        self.work = 0
         #: Lets go what could be made again, where there is no room for what is asked for.
         self.shed: Callable[[], None] = lambda: None
         #: Lets so many bytes go to disk; returns why that could not be done, and what to do.
@@ -74,6 +76,7 @@ class Budget:
                 )
             )
         self._reserved = reserved
+        self.work += asked
         return asked
 
     def _make_room(self, asked: int, limit: float) -> str:

@@ -7,7 +7,9 @@ from functools import partial
 from time import monotonic, perf_counter_ns
 from typing import Any, NamedTuple
 
+from distnb.client.batching.budget import Budget
 from distnb.client.batching.error_states import DEFAULT, ErrorState
+from distnb.client.batching.lead import SLOW, Lead
 from distnb.client.transport.contract import AnyTransport, Buffers, poll
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
@@ -21,10 +23,13 @@ __all__ = ["Connection", "Outcome", "Sent"]
 
 #: Batches that may be on their way before the client waits for the oldest.
 _IN_FLIGHT = 16
+#: Commands of a batch that tells what one takes even if it takes little.
+_FEW = 8
 #: Seconds in which MPI ends engines that it has told to stop, where one has aborted (MPICH: 1).
 _LAST = 2.0
-#: Seconds that engines have to end what they are at after Ctrl-C, before they are told to give up.
-_SOON = 0.25
+#: Seconds that engines have to end what they are at after Ctrl-C, before they are told to give up:
+#: so long, and what that is thought to take; in all so long at most.
+_SOON, _LATEST = 1.0, 3.0
 
 
 #: What is said of engines that have died, where there can be others.
@@ -65,6 +70,8 @@ class Sent(NamedTuple):
     errors: ErrorState = DEFAULT
     #: What is needed to send it once more.
     again: Again | None = None
+    #: Bytes that an engine writes in it, about.
+    work: int = 0
 
 
 class Outcome(NamedTuple):
@@ -98,8 +105,10 @@ class Connection:
         How often the engines were told to give up; a batch of an earlier epoch is not run.
     """
 
-    def __init__(self, transport: AnyTransport) -> None:
-        self._transport = transport
+    def __init__(self, transport: AnyTransport, budget: Budget) -> None:
+        self._transport, self._lead = transport, Lead(budget)
+        #: Returns what share of a batch is pending; where each rank asks, all must say the same.
+        self.filled = self._lead.filled if transport.concurrent else None
         self.ready = True
         self.dead = ""
         self.faulty = False
@@ -132,7 +141,10 @@ class Connection:
     @property
     def overfull(self) -> bool:
         """Whether the oldest batch must be waited for."""
-        return len(self.sent) > (0 if self._transport.inline else _IN_FLIGHT)
+        if self._transport.inline:
+            return bool(self.sent)
+        many = len(self.sent)
+        return many > _IN_FLIGHT or (many > 1 and self._lead.is_long(self._left()))
 
     def is_our_turn(self, wait: bool) -> bool:
         """Tell whether other notebooks on the engines let us send; waits for that if asked."""
@@ -178,6 +190,8 @@ class Connection:
             ticket = self._transport.submit(message, buffers)
         except EngineError as error:
             return self._not_sent(sent, error)
+        lead = self._lead
+        before, lead.sent = lead.sent, lead.budget.work
         self.sent.append(
             Sent(
                 at,
@@ -188,6 +202,7 @@ class Connection:
                 freed,
                 errors,
                 again if self.keeps else None,
+                lead.sent - before,
             )
         )
         self._begun = self.epoch if numbered else self._begun
@@ -251,6 +266,9 @@ class Connection:
             found = Outcome(sent, [], known=False)
         self.sent.popleft()
         self.finished += len(sent.commands)
+        if self._lead.slow or len(sent.commands) > _FEW or perf_counter_ns() - sent.at > SLOW:
+            took = max([reply.times.busy for reply in found.replies], default=0)
+            self._lead.learn(len(sent.commands), sent.work, took / 1e9)
         if self._transport.turns is not None:
             self.rest()
         return found
@@ -263,7 +281,11 @@ class Connection:
     def begin_epoch(self) -> None:
         """Let batches that were sent so far be given up if they are not soon done."""
         self.epoch += 1
-        self._patience = monotonic() + _SOON
+        self._patience = monotonic() + min(_SOON + self._left(), _LATEST)
+
+    def _left(self) -> float:
+        """Return about how many seconds engines take for what is on its way."""
+        return self._lead.under_way((len(sent.commands), sent.work) for sent in self.sent)
 
     def interrupt(self) -> str:
         """Wait a while until engines have given up the oldest batch; a second Ctrl-C ends that.

@@ -15,6 +15,7 @@ import numpy as np
 
 from distnb.client.batching.deferred import Deferred
 from distnb.client.batching.error_states import DEFAULT, SETTINGS, error_state
+from distnb.client.batching.rounds import Rounds
 from distnb.common.config import config
 from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.protocol import Command, Create, Free
@@ -34,20 +35,26 @@ class Recorder:
         left idle.
     wait : callable
         Sends it and waits for the engines: for who wants to know of each error where it is made.
-    timed : bool
-        Whether an idle timer runs.
+    filled : callable, optional
+        Returns what share of a batch so many commands are that are pending. Without it only their
+        number counts, and no idle timer runs: where each rank records, all send the same.
     """
 
     def __init__(
-        self, size: int, flush: Callable[..., None], wait: Callable[[], None], timed: bool
+        self,
+        size: int,
+        flush: Callable[..., None],
+        wait: Callable[[], None],
+        filled: Callable[[int], float] | None,
     ) -> None:
         self.lock = threading.RLock()
-        self.deferred = Deferred(self.lock, weak=timed)
+        self.timed = filled is not None
+        self.deferred = Deferred(self.lock, weak=self.timed)
         self.recorded = 0
         self._taken = 0
         self.size = size
-        self.timed = timed
         self._flush, self._wait = flush, wait
+        self._rounds = Rounds(filled)
         #: Is told what is about to be recorded, where it may name what is on disk; it may send what
         #: is pending.
         self.uses: Callable[[tuple[Command, ...]], None] | None = None
@@ -68,7 +75,7 @@ class Recorder:
         #: reads a value in each turn the timer would be woken each time.
         self._is_armed = False
         self._closed: list[bool] = []
-        if timed:
+        if self.timed:
             threading.Thread(target=self._idle, name="distnb-flush", daemon=True).start()
 
     def add(self, *commands: Command) -> None:
@@ -84,7 +91,10 @@ class Recorder:
                 self._delete()
             self.recorded += len(commands)  # first: Ctrl-C between the two must not hide them
             self._commands += commands
-            full = self.recorded - self._taken >= config.flush_size
+            count = self.recorded - self._taken
+            full = count >= config.flush_size or (
+                count >= self._rounds.look and self._rounds.is_full(count, commands, self._commands)
+            )
         if self._waits:
             self._wait()
         elif full:
@@ -117,6 +127,8 @@ class Recorder:
             self._delete()
         commands, buffers = tuple(self._commands), self._buffers
         self._taken = self.recorded
+        rounds = self._rounds
+        rounds.look, rounds.wanted = rounds.first, 0
         self._commands, self._buffers = [], []
         return commands, buffers
 

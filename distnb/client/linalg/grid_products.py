@@ -25,6 +25,8 @@ __all__ = ["Way", "multiply_parts", "ways"]
 
 #: Summed indices of a panel.
 WIDTH = 256
+#: Products added up in the time in which a byte is written, about.
+_PRODUCTS = 2
 _BLOCK, _WHOLE = Block(), Whole()
 
 
@@ -84,6 +86,8 @@ def _summa(a: Array, b: Array, here: Layout, dtype: np.dtype) -> Array:
             left = Layout(grid, (_BLOCK, _WHOLE), (0, -1)), (a.shape[0], w)
             right = Layout(grid, (_WHOLE, _BLOCK), (-1, 1)), (w, b.shape[1])
             made = [create(session, s, dtype, where, ("empty",)) for where, s in (left, right)]
+        if part:
+            session.handles.budget.work += _work(out.size, part[1] - part[0], session.size)
         record_collective("summa", [out, *made], [a, b, *now], (part, following))
         now = made
     return out
@@ -126,4 +130,10 @@ def _added(a: Array, b: Array, parts: int, where: Layout, dtype: np.dtype) -> Ar
 
 def multiply_parts(out: Array, a: Array, b: Array) -> None:
     """Record products of what each engine holds."""
+    out.session.handles.budget.work += _work(out.size, a.shape[-1], out.session.size)
     record_local("matmul", out, (a, b))
+
+
+def _work(elements: int, k: int, size: int) -> int:
+    """Return as how many bytes written the products count that an engine adds up."""
+    return elements * k // (_PRODUCTS * size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -23,6 +23,7 @@ from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise, outputs
 from distnb.client.record.ufunc_options import as_mask
+from distnb.client.select.taking import take
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel
 from distnb.common.ndarrays import QUICK
@@ -30,6 +31,7 @@ from distnb.geometry.axes import cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed
 from distnb.ops import table
+from distnb.plans.segments import Lane, lanes
 
 #: Axes that NumPy's arrays can have.
 _MOST = 64
@@ -459,7 +461,8 @@ def reduceat(
 ) -> Array:
     """Reduce segments of an axis, as ``ufunc.reduceat``; each lies where it ends.
 
-    Indices are read in the notebook. Where they do not rise, a new command begins.
+    Indices are read in the notebook. Where segments overlap, there are as many commands as are in
+    one place at most, and the results lie as those of ``take``.
     """
     x, at = asarray(array), np.asarray(indices)
     at = at if isinstance(indices, Array | np.ndarray) else at.astype(np.intp)
@@ -482,9 +485,11 @@ def reduceat(
         shape = (*x.shape[:d], at.size, *x.shape[d + 1 :])
         found = create(x.session, shape, kind, default_layout(shape, x.session.size), ("empty",))
     else:
-        breaks = np.flatnonzero(np.diff(at) <= 0) + 1
-        runs = [_segments(ufunc, x, run, d, kind) for run in _runs(at, breaks, n)]
-        found = concatenate(runs, d) if len(runs) > 1 else runs[0]
+        dealt = [*lanes(at, n)]
+        parts = [_segments(ufunc, x, lane, d, kind) for lane in dealt]
+        found = concatenate(parts, d) if len(parts) > 1 else parts[0]
+        if len(parts) > 1 or len(dealt[0].begins) > at.size:
+            found = take(found, _places(dealt, at.size), d)
     return delivered(found, out)
 
 
@@ -562,19 +567,19 @@ def _in_steps(
     return found if keepdims else found.squeeze(axes)
 
 
-def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Enumerate rising runs of indices, each with where its last segment ends."""
-    parts = np.split(at, breaks)
-    for k, part in enumerate(parts, 1):
-        yield part, n if k == len(parts) else int(part[-1]) + 1
+def _places(dealt: Sequence[Lane], count: int) -> np.ndarray:
+    """Return where each of so many segments is, where the results of lanes follow each other."""
+    found, begin = np.empty(count, np.intp), 0
+    for lane in dealt:
+        found[lane.segments] = lane.places + begin
+        begin += len(lane.begins)
+    return found
 
 
-def _segments(
-    ufunc: np.ufunc, x: Array, run: tuple[np.ndarray, int], d: int, kind: np.dtype
-) -> Array:
-    """Reduce the segments that begin at rising indices."""
-    begins, end = run
-    view = x[(slice(None),) * d + (slice(int(begins[0]), end),)]
+def _segments(ufunc: np.ufunc, x: Array, lane: Lane, d: int, kind: np.dtype) -> Array:
+    """Reduce the segments of a lane, and what is between them."""
+    begins = lane.begins
+    view = x[(slice(None),) * d + (slice(int(begins[0]), lane.end),)]
     layout = table.sorted_layout(view.placed, d, x.session.size)
     starts = (begins - begins[0]).astype(np.int64)
     where = layout

@@ -203,6 +203,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
             session.check_open()
             if whole:
                 base.since = session.batches + 1
+            session.handles.budget.work += out.nbytes // session.size
             session.record(Apply(op, (Operand(base.handle, view),), ins, None, (), site))
             return out
         shape, dtype, code, layout, need, spec, placed = made

@@ -118,13 +118,13 @@ class Session(Closable):
         self.users = 1
         call_sites = CallSites()
         self.site, self.line = call_sites.number, call_sites.line
-        self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
+        self.connection = Connection(transport, budget := Budget(share_of_node(transport.about)))
+        self.recorder = Recorder(self.size, self.send, self.flush, self.connection.filled)
         self.deferred = self.recorder.deferred
-        self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
+        self.handles = HandleTable(budget, self.recorder.delete)
         self.bases = self.handles.bases
         self.handles.budget.spill = lambda excess: Session.spilled_by(self, excess)
         self.functions = Functions(self._define, self.recorder.delete)
-        self.connection = Connection(transport)
         self.sharing = None if transport.turns is None else Sharing(self, transport.turns)
         asking = self.ask, self.recorder.lock, transport.concurrent
         self.memory = SharedMemory(*asking, segment, self.handles.budget)
