@@ -8,7 +8,7 @@ wrong ones, are asked from NumPy by running the operation on empty stand-ins: Nu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -243,6 +243,10 @@ def _interp(x: Any, points: Any, values: Any, ends: Any, out: np.ndarray) -> Non
     out[...] = np.interp(x, points.reshape(-1), values.reshape(-1), left, right)
 
 
+def _bits(function: Callable[..., np.ndarray], order: str, x: Any, out: np.ndarray) -> None:
+    out[...] = function(x, axis=-1, bitorder=order)
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
 LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
@@ -254,6 +258,10 @@ LOCALS: dict[str, Callable[..., Any]] = {
     "convolve": _convolve,
     "interp": _interp,
     "repeat": _repeat,
+    "packbits.big": partial(_bits, np.packbits, "big"),
+    "packbits.little": partial(_bits, np.packbits, "little"),
+    "unpackbits.big": partial(_bits, np.unpackbits, "big"),
+    "unpackbits.little": partial(_bits, np.unpackbits, "little"),
 }
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.

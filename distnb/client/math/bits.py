@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array, is_whole
+from distnb.client.handle.array import Array, create, is_whole
+from distnb.client.handle.conversion import array_of, in_layout, record_local
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.padding import pad
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import elementwise
-from distnb.client.record.reducing import reduce
-from distnb.client.shape.reshaping import ravel, reshape
+from distnb.client.record.placement import stay
+from distnb.client.shape.repeating import scaled
+from distnb.client.shape.reshaping import ravel
 from distnb.common.errors import explain
+from distnb.geometry.axes import Axis, Block, cut_at
+from distnb.geometry.layout import Layout
 
 __all__: list[str] = []
+
+#: NumPy's, whose types ask for an order that is known when types are checked.
+_PACK: Any = np.packbits
+_UNPACK: Any = np.unpackbits
 
 
 def _last(x: Array, axis: int | None) -> tuple[Array, int]:
@@ -25,22 +34,37 @@ def _last(x: Array, axis: int | None) -> tuple[Array, int]:
     return x.swapaxes(d, -1), d
 
 
-def _shifts(bitorder: str) -> np.ndarray:
-    """Return by how much the bits of a byte are shifted, in their order."""
+def _check(bitorder: object) -> None:
     if not isinstance(bitorder, str):
         raise TypeError(explain("bitorder", repr(bitorder), "'big' or 'little'", "choose one"))
     if bitorder not in ("big", "little"):
         raise ValueError(explain("bitorder", repr(bitorder), "'big' or 'little'", "choose one"))
-    up = np.arange(8, dtype=np.uint8)
-    return up if bitorder == "little" else up[::-1].copy()
+
+
+def _by_engines(op: str, x: Array, layout: Layout, n: int, axis: Axis) -> Array:
+    """Return what each engine makes of the last axis of its part, of ``n`` indices afterwards."""
+    to = Layout(layout.grid, (*layout.axes[:-1], axis), layout.dims)
+    found = create(x.session, (*x.shape[:-1], n), np.dtype(np.uint8), to, ("empty",))
+    record_local(op, found, (in_layout(x, layout),))
+    return found
+
+
+def _in_eights(layout: Layout, n: int) -> tuple[Layout, Axis]:
+    """Return a layout whose last axis is cut at multiples of eight, and the axis of the eights."""
+    p, eights = layout.parts(len(layout.axes) - 1), -(-n // 8)
+    if p == 1:
+        return layout, layout.axes[-1]
+    lows = [Block().bounds(eights, p, c)[0] for c in range(p)]
+    axis = cut_at((*[min(low * 8, n) for low in lows], n))
+    return Layout(layout.grid, (*layout.axes[:-1], axis), layout.dims), cut_at((*lows, eights))
 
 
 @stands_for(np.packbits, small="exact")
 def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") -> Array:
     """Pack truth values into the bits of bytes, as ``numpy.packbits``.
 
-    Elements are made truth values where they are, and brought together in groups of eight: what is
-    sent is what :func:`distnb.reshape` sends, of a byte each.
+    Each engine packs what it holds, in the layout of ``a``, but that a split axis is cut at
+    multiples of eight: what is on the other side of such a cut is sent.
 
     Parameters
     ----------
@@ -68,12 +92,13 @@ def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") ->
         raise TypeError(
             explain("packbits()", given.dtype, "truth values or integers", "compare them first")
         )
-    x, d = _last(elementwise("not_equal", given, 0), axis)
-    missing = -x.shape[-1] % 8
-    full = pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]) if missing else x
-    eights = reshape(full, (*x.shape[:-1], full.shape[-1] // 8, 8)).astype(np.uint8)
-    bits = elementwise("left_shift", eights, _shifts(bitorder))
-    return _back(reduce("sum", bits, -1, np.uint8), d)
+    _check(bitorder)
+    x, d = _last(given, axis)
+    if x.here is not None:
+        return _back(array_of(x.session, _PACK(x.here, -1, bitorder)), d)
+    n = x.shape[-1]
+    layout, eights = _in_eights(stay(x, x.dtype), n)
+    return _back(_by_engines(f"packbits.{bitorder}", x, layout, -(-n // 8), eights), d)
 
 
 @stands_for(np.unpackbits, small="grows")
@@ -82,8 +107,7 @@ def unpackbits(
 ) -> Array:
     """Unpack the bits of bytes, as ``numpy.unpackbits``.
 
-    Each engine unpacks what it holds; then bits go where they are to lie, as by
-    :func:`distnb.reshape`.
+    Each engine unpacks what it holds, in the layout of ``a``: nothing is sent.
 
     Parameters
     ----------
@@ -115,9 +139,15 @@ def unpackbits(
         raise TypeError(
             explain("unpackbits()", given.dtype, "bytes, of dtype uint8", "use astype()")
         )
+    _check(bitorder)
     x, d = _last(given, axis)
-    bits = elementwise("right_shift", x[..., None], _shifts(bitorder))
-    flat = reshape(elementwise("bitwise_and", bits, 1), (*x.shape[:-1], x.shape[-1] * 8))
+    if x.here is not None:
+        flat = array_of(x.session, _UNPACK(x.here, -1, None, bitorder))
+    else:
+        layout, n = stay(x, x.dtype), x.shape[-1]
+        p = layout.parts(x.ndim - 1)
+        bits = scaled(layout.axes[-1], n, p, 8) if p > 1 else layout.axes[-1]
+        flat = _by_engines(f"unpackbits.{bitorder}", x, layout, 8 * n, bits)
     return _back(_counted(flat, count), d)
 
 

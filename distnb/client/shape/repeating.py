@@ -20,7 +20,7 @@ from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Block, BlockCyclic, cut_at
 from distnb.geometry.layout import Layout, replicated
 
-__all__ = ["merged", "repeat", "tile"]
+__all__ = ["merged", "repeat", "scaled", "tile"]
 
 
 @stands_for(np.repeat, small="grows")
@@ -89,13 +89,13 @@ def merged(x: Array, d: int) -> Array:
     if layout.parts(d + 1) > 1 or not x.size:
         return reshape(x, shape, copy=True)
     p, n, k = layout.parts(d), x.shape[d], x.shape[d + 1]
-    axis = _scaled(layout.axes[d], n, p, k) if p > 1 else layout.axes[d]
+    axis = scaled(layout.axes[d], n, p, k) if p > 1 else layout.axes[d]
     axes = (*layout.axes[:d], axis, *layout.axes[d + 2 :])
     dims = (*layout.dims[: d + 1], *layout.dims[d + 2 :])
     return adopted(copied(x, x.dtype, layout), shape, Layout(layout.grid, axes, dims))
 
 
-def _scaled(axis: Axis, n: int, p: int, k: int) -> Axis:
+def scaled(axis: Axis, n: int, p: int, k: int) -> Axis:
     """Return how an axis is split each of whose indices becomes ``k``."""
     if isinstance(axis, BlockCyclic):
         return BlockCyclic(axis.k * k)
