@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
@@ -89,6 +90,10 @@ class _Unmade(Look):
 
     __slots__ = ()
 
+    def made_of(self, base: Base) -> int:
+        """Return the bytes of all windows, if they are not made."""
+        return 0 if base.heard_of else prod(base.shape) * base.dtype.itemsize
+
     def part(self, base: Base, view: View) -> Any:
         """Return an array of a part of the windows; None for all of them, or if they are made."""
         root, axes = self.family.root(), range(len(base.shape) - 1)
@@ -133,8 +138,9 @@ def sliding_window_view(
     Where the notebook has the elements it is NumPy's own view. On engines it is made of slices, so
     only borders are sent, and lies as the array does. It is made when it is used, and needs the
     memory of all windows then; a part of it (``windows[::8]``) that of the part. It is made again
-    when it is used after the array was written. To sum or compare neighbours, sum or compare slices
-    instead.
+    when it is used after the array was written. Reductions of it, and products, do without: the
+    notebook finds them, of an array that it can reach and windows within the gather budget. To sum
+    or compare neighbours, sum or compare slices instead.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 import distnb as dnb
 from distnb.client.reach import admission, small_steps, whole_functions
@@ -1098,3 +1099,23 @@ def test_numpys_arrays_that_are_repeated_need_no_engine(session, other):
         found = [np.ones(other) + a, dnb.where(a > first, a, np.ones(other)), a * np.ones(other)]
         assert session.recorded == before
         assert {x.shape for x in found} == {(3, 4)}
+
+
+def test_what_windows_come_to_is_found_without_making_them(session):
+    """Of many bytes, too: engines would first make all windows of what the notebook looks at."""
+    a = np.random.default_rng(4).standard_normal(60_000)
+    found = {}
+    for place in ("engines", "auto"):
+        with setting(place=place):
+            x = dnb.array(a, dist="block") * 1.0
+            session.flush()
+            before, windows = session.recorded, windows_of(x, 64)
+            found[place] = [windows.max(-1), windows.mean(1), windows.sum(-1), windows @ x[:64]]
+            if place == "auto":
+                assert session.recorded - before <= 2 * session.size  # it came in reach
+    rows = windows_of(a, 64)
+    wanted = [rows.max(-1), rows.mean(1), rows.sum(-1), rows @ a[:64]]
+    for one, other, numpys in zip(*found.values(), wanted, strict=True):
+        np.testing.assert_allclose(other.to_numpy(), numpys, 1e-9, 1e-12)
+        if one is not found["engines"][3]:
+            np.testing.assert_array_equal(one.to_numpy(), other.to_numpy())

@@ -452,7 +452,9 @@ def test_what_a_missed_batch_was_to_make_is_known_to_be_lost(cluster, gate, monk
         patch.setattr(cluster.transport, "interrupt", lambda ticket: "engine 1: no answer")
         total.item()
     del other
-    part = made[2:] + 1
+    part = total
+    with contextlib.suppress(dnb.LostArrayError):  # if the engine has answered meanwhile
+        part = made[2:] + 1
     made[...] = 5
     assert made.to_numpy().tolist() == [[5] * 4] * 9
     assert reading(total) is reading(part) is dnb.LostArrayError

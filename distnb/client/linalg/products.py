@@ -32,7 +32,7 @@ from distnb.client.linalg.grid_products import Way, multiply_parts
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.core_axes import Wanted, core_axes, delivered_at, places, to_end
 from distnb.client.math.ufuncs import add_facts
-from distnb.client.reach.admission import admitted
+from distnb.client.reach.admission import admitted, read_of
 from distnb.client.reach.decorators import in_reach
 from distnb.client.reach.rehearsal import part, promise
 from distnb.client.reach.small_products import product, quick_dot
@@ -375,7 +375,7 @@ def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
         return None
     work, nbytes = 2 * a.size * b.size // max(a.shape[-1], 1), prod(shape) * dtype.itemsize
     most = _WORK if dtype.char in _BLAS else _WORK >> 6
-    if work > most or a.nbytes + b.nbytes + nbytes > _TOUCHED:
+    if work > most or read_of(a) + read_of(b) + nbytes > _TOUCHED:
         return None
     if not admitted(session, (a, b), 0) or (x := a.near) is None or (y := b.near) is None:
         return None

@@ -27,7 +27,7 @@ from distnb.common.config import config
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Lay, Operand
 
-__all__ = ["SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine"]
+__all__ = ["SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine", "read_of"]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
@@ -96,7 +96,7 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
         return True
     with session.recorder.lock:  # nothing is recorded between what is asked and what is done
         worth = [_pays(base, pace) for base in away]  # each is wanted once more
-        if not all(worth) or not _ready(session):
+        if not all(worth) or not _ready(session, away):
             return False
         if not all(_come(base, pace) for base in away):
             return False
@@ -104,12 +104,18 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     return True
 
 
-def _ready(session: Session) -> bool:
+def _unmade(base: Base) -> bool:
+    """Tell whether engines would first have to make what the notebook only looks at."""
+    return base.look is not None and base.look.made_of(base) > 0
+
+
+def _ready(session: Session, wanted: Iterable[Base]) -> bool:
     """Tell whether engines have done what they were asked; wait for it if that pays."""
     if session.quiet():
         return True
     session.small_steps += 1
-    if session.small_steps < _PATIENCE and config.place == "auto":
+    patient = session.small_steps < _PATIENCE and config.place == "auto"
+    if patient and not any(map(_unmade, wanted)):
         return False
     session.small_steps = 0
     session.flush()
@@ -152,7 +158,10 @@ def _come(base: Base, pace: Pace) -> bool:
     if base.near is not None:
         return True
     if base.look is not None:
-        return bool(base.look.come(base, lambda root: _pays(root, pace) and _come(root, pace)))
+        worth = _unmade(base)
+        return bool(
+            base.look.come(base, lambda root: (worth or _pays(root, pace)) and _come(root, pace))
+        )
     if base.lost or base.known is not None or pace.wanted.get(base.handle, 0) < 0:
         return False
     if not may_come(base):
@@ -210,6 +219,14 @@ def is_mine(session: Session, nbytes: int) -> bool:
         place == "auto"
         and (nbytes <= SMALL_STEP or session.extensions[Pace].is_small(session, nbytes))
     )
+
+
+def read_of(x: Array) -> int:
+    """Return how many bytes of an array a step reads, by which it is the notebook's or engines'.
+
+    None of what engines would have to make first, and the notebook only looks at, or copies.
+    """
+    return 0 if _unmade(x.dbase) and x.nbytes <= config.gather_budget else x.nbytes
 
 
 def awaited(x: Array) -> Any:

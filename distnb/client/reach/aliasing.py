@@ -332,6 +332,10 @@ class Look:
         """Return an array of its own for a view of the base; None, as a view will do."""
         return None
 
+    def made_of(self, base: Base) -> int:
+        """Return how many bytes engines write before they can use the base."""
+        return 0
+
     def wrote(self, base: Base) -> None:
         """Note that the base is about to be written on the engines."""
         self.family.wrote(base)

@@ -12,7 +12,7 @@ from distnb.client.handle.arguments import Axes, Number, kept, truly
 from distnb.client.handle.array import Array, as_result, create, hosted, is_whole, numeric
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import as_in_c, some_axes
-from distnb.client.reach.admission import admitted
+from distnb.client.reach.admission import admitted, read_of
 from distnb.client.reach.engines_order import EnginesOrder
 from distnb.client.reach.small_reductions import ORDERED, quick_reduction
 from distnb.client.reach.small_steps import made_of
@@ -197,7 +197,8 @@ def _reached(
     known: Any = cache.templates.get(key)
     if known is None:
         known = cache.add(key, _known(op, x, axis, dtype))  # type: ignore[arg-type]
-    if known.ufunc is None or not (base.layout.here or admitted(session, (x,), known.nbytes)):
+    nbytes = known.nbytes if base.look is None else read_of(x)
+    if known.ufunc is None or not (base.layout.here or admitted(session, (x,), nbytes)):
         return None
     if session.closed:
         session.check_open()

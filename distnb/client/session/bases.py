@@ -37,6 +37,9 @@ class Relation(Protocol):
     def part(self, base: Base, view: View) -> Any:
         """Return an array of its own for a view of the base, None if a view will do."""
 
+    def made_of(self, base: Base) -> int:
+        """Return how many bytes engines write before they can use the base."""
+
     def wrote(self, base: Base) -> None:
         """Note that the base is about to be written on the engines."""
 
