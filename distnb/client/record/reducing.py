@@ -186,8 +186,7 @@ def _reached(
     if type(dtype) not in _PLAIN:
         return None
     if dtype is None and (x._near is not None or x._base.near is not None):
-        found = quick_reduction(op, x, axis, keepdims)
-        if found is not None:
+        if (found := quick_reduction(op, x, axis, keepdims)) is not None:
             return found
     base, session = x._base or x.dbase, x.session
     if base.lost or base.known is not None:
