@@ -34,6 +34,7 @@ __all__ = [
     "deferred_interrupts",
     "insisting",
     "interruptible",
+    "interrupts",
     "listen",
     "shielded",
     "wake_main",
@@ -211,6 +212,32 @@ def shielded(function: Callable[[], _T]) -> _T:
         deferral.shields.clear()
         if deferral.noted:
             deferral.catch_up()
+
+
+def interrupts(error: BaseException) -> bool:
+    """Tell whether an exception is an interrupt: Ctrl-C, or what a handler of a signal has raised.
+
+    Examples
+    --------
+    >>> interrupts(ValueError()), interrupts(KeyboardInterrupt())
+    (False, True)
+    """
+    if not isinstance(error, Exception):
+        return True
+    codes, traceback = set(map(_code, _NUMBERS)), error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code in codes:
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _code(number: int) -> Any:
+    """Return the code of what handles a signal, None if that is not the user's."""
+    handler = _signal.getsignal(number)
+    function = getattr(handler, "__func__", handler)
+    called = type(handler).__call__ if callable(handler) else None
+    return getattr(function, "__code__", None) or getattr(called, "__code__", None)
 
 
 #: Tell whether what runs now is to be stopped.

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.handle import host_arrays
+from distnb.client.reach import small_steps
 from distnb.common import interrupts
 from tests.contract.support import closed
 from tests.failures import support
@@ -628,6 +630,17 @@ def test_a_signal_at_every_instruction(function, number, error):
     """Wherever it comes, it comes out once, and everything is as before."""
     with raising(number, error):
         at_every_instruction(function, number, error)
+
+
+@pytest.mark.parametrize("leave", [host_arrays.left, small_steps.refused])
+def test_what_a_handler_raises_is_not_taken_for_numpys(leave):
+    """As a time limit that ends within a function of NumPy's, of which the long way tells more."""
+    with raising(signal.SIGALRM, TimeoutError("mine")):
+        with pytest.raises(TimeoutError, match="mine") as found:
+            np.apply_along_axis(lambda x: signal.raise_signal(signal.SIGALRM), 0, np.ones(3))
+        with pytest.raises(TimeoutError, match="mine"):
+            leave(found.value)
+        assert leave(TimeoutError("NumPy's")) is None
 
 
 def at_every_instruction(function, number, error):

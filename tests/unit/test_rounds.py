@@ -79,10 +79,11 @@ def test_without_a_measure_a_batch_has_never_enough():
 def test_one_slow_batch_does_not_count():
     lead = Lead(Budget(0))
     work = 10, 10**6
+    assert 0.01 < lead.seconds(*work) < 0.1  # nothing is known
     lead.learn(*work, 1.0)
-    assert lead.seconds(*work) < 0.01
-    lead.learn(*work, 0.9)
-    assert lead.seconds(*work) == pytest.approx(0.9)
+    assert lead.seconds(*work) == pytest.approx(1.0)
+    lead.learn(*work, 1.1)
+    assert lead.seconds(*work) == pytest.approx(1.0)
     assert lead.slow
     lead.learn(*work, 0.001)
     assert lead.seconds(*work) == pytest.approx(0.001)
@@ -96,4 +97,4 @@ def test_what_is_made_is_the_next_batch_s():
     budget.work += 10**10
     assert lead.filled(3) == pytest.approx(10)
     lead.sent = budget.work
-    assert lead.filled(3) == 0
+    assert lead.filled(3) < 0.1

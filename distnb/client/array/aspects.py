@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.call_sites import at_users_line
 from distnb.client.handle.array import Array, as_result, numeric
 from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.reach.aliasing import look_at
@@ -166,6 +167,10 @@ def view_as(x: Array, dtype: DTypeLike | type | None, kind: type | None) -> Any:
     return look_at(x, Bytes(numeric(dtype)))
 
 
+_ASTYPE: Any = np.ndarray.astype
+_AT_LINE = at_users_line(_ASTYPE)
+
+
 def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:
     """Return a copy with another dtype, or the array itself where it has it and may be taken."""
     to = numeric(dtype)
@@ -176,7 +181,8 @@ def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:
         )
     if not copy and to == x.dtype:
         return x
-    found = None if same else like(x, np.ndarray.astype, to)
+    loses = x.dtype.kind == "c" and to.kind not in "bc"  # of which NumPy warns
+    found = None if same else like(x, _AT_LINE if loses else np.ndarray.astype, to)
     if found is None:
         found = in_their_order(lambda y: copied(y, to, stay(y, to)), (x,), axes_of((x,)))
     if same and to.kind != "b" and not _same_values(x, found):

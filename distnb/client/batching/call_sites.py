@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
 import sysconfig
-from types import FrameType
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from distnb.client.batching.error_states import Place
 
-__all__ = ["CallSites", "user_frame", "user_place"]
+__all__ = ["CallSites", "at_users_line", "user_frame", "user_place"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _HERE = os.path.dirname(sys.modules["distnb"].__file__ or "") + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -95,6 +99,30 @@ def user_place() -> Place:
         return "", 0, None
     given = frame.f_globals.setdefault("__warningregistry__", {})
     return frame.f_code.co_filename, frame.f_lineno, given
+
+
+def at_users_line(function: _F) -> _F:
+    """Let a function of NumPy's be called as if from the user's line, for it warns its caller.
+
+    What it warns of is then told once for each line, and filters by module are obeyed.
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **options: Any) -> Any:
+        frame = user_frame(sys._getframe(1))
+        if frame is None:
+            return function(*args, **options)
+        names = {"function": function, "args": args, "options": options}
+        return eval(_call(frame.f_code.co_filename, frame.f_lineno), frame.f_globals, names)
+
+    return cast("_F", run)
+
+
+@functools.lru_cache(1024)
+def _call(name: str, line: int) -> CodeType:
+    """Return a call that is at a line of a file."""
+    code = compile("function(*args, **options)", name, "eval")
+    return code.replace(co_firstlineno=line)
 
 
 def user_frame(frame: FrameType | None = None) -> FrameType | None:

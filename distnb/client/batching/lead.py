@@ -6,7 +6,8 @@ given up. So a batch is sent, and the oldest waited for, when that much is under
 wait for the notebook, which records the next batch while they are at one.
 
 What a batch takes is what the two before took, the lesser of them if they differ, if these are like
-it: if they write about as many bytes a command. If they are not, only what it writes is known.
+it: if they write about as many bytes a command. If they are not, it is only known what it writes,
+and how many commands it has.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ __all__ = ["SLOW", "Lead"]
 _BATCH, _AHEAD = 0.1, 0.2
 #: Nanoseconds from which on what a batch took is worth noting, however few its commands are.
 SLOW = 20_000_000
-#: Bytes that an engine writes in a second, about, if nothing else is known.
-_RATE = 10e9
+#: Bytes that an engine writes in a second, about, and seconds that a command takes that writes
+#: little, if nothing else is known: so that soon something is.
+_RATE, _UNKNOWN = 10e9, 2e-3
 #: How many times as many bytes a command batches may write that are alike.
 _ALIKE = 2
 
@@ -46,7 +48,7 @@ class Lead:
     --------
     >>> lead = Lead(Budget(0))
     >>> lead.seconds(10, 10**6), lead.seconds(10, 10**10)
-    (0.0001, 1.0)
+    (0.02, 1.0)
     >>> for took in (0.9, 0.5):
     ...     lead.learn(10, 10**6, took)
     >>> lead.seconds(20, 10**6), lead.seconds(20, 10**10), lead.slow
@@ -75,15 +77,15 @@ class Lead:
         """Note how many seconds the slowest engine was at a batch."""
         if commands:
             each = took / commands
-            alike = self._is_alike(commands, nbytes)
-            known = self._took if alike else nbytes / commands / _RATE
-            self._last, self._took, self._each = (commands, nbytes), each, min(each, known)
+            before = self._took if self._is_alike(commands, nbytes) else each
+            self._last, self._took, self._each = (commands, nbytes), each, min(each, before)
             self.slow = self._each > _BATCH / 10
 
     def seconds(self, commands: int, nbytes: int) -> float:
         """Return about how long a batch takes."""
-        alike = self._is_alike(commands, nbytes)
-        return commands * self._each if alike else nbytes / _RATE
+        if self._is_alike(commands, nbytes):
+            return commands * self._each
+        return max(nbytes / _RATE, commands * _UNKNOWN)
 
     def _is_alike(self, commands: int, nbytes: int) -> bool:
         """Tell whether a batch writes about as many bytes a command as the last one."""

@@ -15,7 +15,7 @@ from operator import eq
 from typing import Any, TypeAlias
 
 from distnb.geometry.views import View
-from distnb.wire.protocol import Command
+from distnb.wire.protocol import Command, Create
 
 __all__ = ["Rounds"]
 
@@ -28,6 +28,8 @@ _FEW = 8
 _LOOKS = 4
 #: How many times as much as a batch leaves although nothing comes round in it.
 _OVERFULL = 4
+#: Ways to create a base in which engines have nothing to do.
+_NOTHING = frozenset(("at", "empty", "lost", "room", "same"))
 #: How many lengths of a round are tried, and up to which.
 _TRIED, _LONGEST = 32, 256
 
@@ -90,8 +92,8 @@ def operations(commands: Iterable[Command]) -> list[Mark]:
     """
     found, made = list[Mark](), tuple[int, ...]()
     for command in commands:
-        op = getattr(command, "op", None)
-        if op is not None:
+        op = command.how[0] if isinstance(command, Create) else getattr(command, "op", "")
+        if op and op not in _NOTHING:
             read = [(x.view, x.base in made) for x in command.reads]
             found.append((op, getattr(command, "site", 0), read))
             made = command.writes

@@ -194,6 +194,7 @@ def record_apply(
         healed = [o.dbase for o in outs if o.dbase.lost]
         for base in healed:
             base.lost = False
+        session.handles.budget.work += outs[0].nbytes // session.size
         try:
             session.record(command)
         except BaseException:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import Context, copy_context
 from math import prod
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.batching import error_states
-from distnb.client.batching.call_sites import user_place
+from distnb.client.batching.call_sites import at_users_line, user_place
 from distnb.client.handle.array import Array, Elements, as_result, hosted, numeric
 from distnb.client.handle.fields import fits
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
+from distnb.common.interrupts import interrupts
 from distnb.common.memory_pool import NUMPYS_POOL
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import broadcast_shapes
@@ -166,12 +168,15 @@ def _watching() -> Context:
 
 
 _CONTEXT = _watching()
+#: Types of functions that may warn by Python's means.
+_IN_PYTHON = (FunctionType, type(np.nanmean))
 #: Returns a context to run NumPy in, which notes in FLAGS what it would warn of.
 in_context = _CONTEXT.copy
 
 
 def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Call NumPy; warn with the user's line, not with one of this module, as NumPy would."""
+    run = at_users_line(run) if type(run) in _IN_PYTHON else run
     try:
         found = in_context().run(run, *args, **options)
     except BaseException:
@@ -183,9 +188,12 @@ def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> A
 
 
 def left(error: BaseException) -> None:
-    """Leave what NumPy raised to the long way, which says what is wrong; an interrupt goes on."""
+    """Leave what NumPy raised to the long way, which says what is wrong.
+
+    An interrupt goes on, and what else a handler of a signal raised, such as for a time limit.
+    """
     FLAGS.clear()
-    if not isinstance(error, Exception):
+    if interrupts(error):
         raise error
 
 

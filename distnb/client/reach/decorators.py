@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from distnb.client.batching.call_sites import at_users_line
 from distnb.client.handle.array import Array
 from distnb.client.reach.methods import reduction
 from distnb.client.reach.whole_functions import Kind, Makes, made, step
@@ -19,6 +20,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 #: What is read as an array, whatever methods it has.
 _ARRAYS = (Array, np.ndarray, list, tuple, np.generic, int, float, complex)
+#: Functions of NumPy's that may warn by Python's means, not by NumPy's error state.
+_WARN = frozenset(("average", "corrcoef", "cov", "lstsq", "polyfit"))
+_WARN |= {"nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanquantile", "nanstd"}
+_WARN |= {"nanvar"}
 #: Functions for which NumPy asks what is no array of its own for a method, and those of them that
 #: hand on an axis.
 _SPREAD = frozenset(("std", "var"))
@@ -40,6 +45,7 @@ def in_reach(
 
     def decorate(f: _F) -> _F:
         most = _before_out(f)
+        run = at_users_line(numpys) if numpys.__name__ in _WARN else numpys
 
         @functools.wraps(f)
         def function(*args: Any, **options: Any) -> Any:
@@ -47,7 +53,7 @@ def in_reach(
             if reduces is not None and args and isinstance(args[0], Array):
                 found = reduction(reduces, args[0], args[1:], options)
             if found is None and (len(args) <= most or args[most] is None):
-                found = step(numpys, function, kind, args, options)
+                found = step(run, function, kind, args, options)
             if found is None and args and not isinstance(args[0], _ARRAYS):
                 found = _by_method(f.__name__, args, options)
             return f(*args, **options) if found is None else found

@@ -27,6 +27,7 @@ from distnb.client.session.bases import Base
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
+from distnb.common.interrupts import interrupts
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import View
 from distnb.ops import table
@@ -241,7 +242,7 @@ def refused(error: object) -> Any:
     """
     FLAGS.clear()
     late = isinstance(error, FloatingPointError | Warning) or np.geterrcall() is not None
-    if isinstance(error, BaseException) and (late or not isinstance(error, Exception)):
+    if isinstance(error, BaseException) and (late or interrupts(error)):
         raise error
 
 

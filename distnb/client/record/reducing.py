@@ -185,9 +185,9 @@ def _reached(
     dtype = dtype.type if isinstance(dtype, np.dtype) and dtype.isnative else dtype
     if type(dtype) not in _PLAIN:
         return None
-    if dtype is None and (x._near is not None or x._base.near is not None):
-        if (found := quick_reduction(op, x, axis, keepdims)) is not None:
-            return found
+    quick = dtype is None and (x._near is not None or x._base.near is not None)
+    if quick and (found := quick_reduction(op, x, axis, keepdims)) is not None:
+        return found
     base, session = x._base or x.dbase, x.session
     if base.lost or base.known is not None:
         return None

@@ -186,11 +186,16 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
     """
     if written_plain(np.place, arr, mask, vals):
         return
+    if isinstance(arr, Array) and written_in_reach("place", np.place, "exact", arr, mask, vals):
+        return
     x = _target(arr)
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("place: mask and data must be the same size")
     given = _safe(vals, x.dtype)
+    if given.size == 1:
+        x[where.reshape(x.shape)] = ravel(given)[0]
+        return
     flat = nonzero_indices(where)
     if not given.size and flat.size:
         raise ValueError("Cannot insert from an empty array!")

@@ -120,9 +120,8 @@ class Session(Closable):
         self.site, self.line = call_sites.number, call_sites.line
         self.connection = Connection(transport, budget := Budget(share_of_node(transport.about)))
         self.recorder = Recorder(self.size, self.send, self.flush, self.connection.filled)
-        self.deferred = self.recorder.deferred
         self.handles = HandleTable(budget, self.recorder.delete)
-        self.bases = self.handles.bases
+        self.deferred, self.bases = self.recorder.deferred, self.handles.bases
         self.handles.budget.spill = lambda excess: Session.spilled_by(self, excess)
         self.functions = Functions(self._define, self.recorder.delete)
         self.sharing = None if transport.turns is None else Sharing(self, transport.turns)
@@ -314,6 +313,7 @@ class Session(Closable):
         connection = self.connection
         if not (idle or self.closed) and connection.ready:
             self.deferred.record()
+            self.take_in()  # that tells how long engines take
         with self.recorder.lock, deferred_interrupts():
             if idle and (connection.busy or self.ledger.crowded):
                 return

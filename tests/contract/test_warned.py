@@ -1,0 +1,49 @@
+"""What NumPy warns of by Python's means is told at the user's line, once for each line."""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+
+pytestmark = pytest.mark.usefixtures("session")
+
+
+def lines(xp):
+    """Lines of which each warns once, at home in the notebook."""
+    a = xp.full((2, 2), np.nan)
+    xp.nanmean(a, axis=0)
+    xp.nanmean(a, axis=1)
+    xp.nanmax(a[0])
+    xp.array([1 + 2j]).astype(float)
+    xp.array([1 + 2j]).astype("f4")
+    xp.polyfit(xp.ones(5), xp.arange(5.0), 2)
+    xp.loadtxt(io.StringIO(""))
+    xp.genfromtxt(io.StringIO(""))
+
+
+def told_of(xp):
+    """Return file, line and class of what is warned of, as Python shows it: once a place."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        lines(xp)
+    return [(w.filename, w.lineno, w.category) for w in found]
+
+
+def test_each_line_is_told_of(monkeypatch):
+    monkeypatch.setattr(dnb.config, "cutoff", 1 << 20)
+    monkeypatch.setattr(dnb.config, "place", "auto")
+    expected = told_of(np)
+    assert len(expected) == 8
+    assert told_of(dnb) == expected
+
+
+def test_filters_by_module_are_obeyed(monkeypatch):
+    monkeypatch.setattr(dnb.config, "cutoff", 1 << 20)
+    monkeypatch.setattr(dnb.config, "place", "auto")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", category=RuntimeWarning, module=__name__)
+        with pytest.raises(RuntimeWarning, match="All-NaN"):
+            dnb.nanmax(dnb.full(3, np.nan))
