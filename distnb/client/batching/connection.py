@@ -266,8 +266,9 @@ class Connection:
             found = Outcome(sent, [], known=False)
         self.sent.popleft()
         self.finished += len(sent.commands)
-        if self._lead.slow or len(sent.commands) > _FEW or perf_counter_ns() - sent.at > SLOW:
-            took = max([reply.times.busy for reply in found.replies], default=0)
+        tells = self._lead.slow or len(sent.commands) > _FEW or perf_counter_ns() - sent.at > SLOW
+        if tells and found.replies:
+            took = max([reply.times.busy for reply in found.replies])
             self._lead.learn(len(sent.commands), sent.work, took / 1e9)
         if self._transport.turns is not None:
             self.rest()

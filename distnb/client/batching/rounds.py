@@ -26,7 +26,7 @@ Mark: TypeAlias = tuple[str, int, list[tuple[View, bool]]]
 _FEW = 8
 #: How many looks whether commands are enough are made until there are twice as many, about.
 _LOOKS = 4
-#: How many times as much as a batch leaves although nothing comes round in it.
+#: How many times as much as a batch leaves although no round ends.
 _OVERFULL = 4
 #: Ways to create a base in which engines have nothing to do.
 _NOTHING = frozenset(("at", "empty", "lost", "room", "same"))
@@ -67,9 +67,9 @@ class Rounds:
         """
         if self.wanted:
             self.wanted -= min(self.wanted, len(operations(added)))
-            return not self.wanted
+            return not self.wanted or self._share(count) >= _OVERFULL
         self.look = count + 1 + count // _LOOKS
-        filled = 0.0 if self._filled is None else self._filled(count)
+        filled = self._share(count)
         if filled < 1:
             self.first = _FEW
             return False
@@ -83,6 +83,9 @@ class Rounds:
             return filled >= _OVERFULL
         self.look, self.wanted = count, missing(length, covered)
         return not self.wanted
+
+    def _share(self, count: int) -> float:
+        return 0.0 if self._filled is None else self._filled(count)
 
 
 def operations(commands: Iterable[Command]) -> list[Mark]:
