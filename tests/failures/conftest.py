@@ -5,6 +5,7 @@ import signal
 import pytest
 
 import distnb as dnb
+from distnb.client.batching import connection
 from tests.failures import support
 
 
@@ -28,8 +29,12 @@ def cluster(engines):
 
 
 @pytest.fixture
-def interruptible():
-    """Let Ctrl-C raise KeyboardInterrupt, also where pytest is a child that ignores it."""
+def interruptible(monkeypatch):
+    """Let Ctrl-C raise KeyboardInterrupt, also where pytest is a child that ignores it.
+
+    Engines that are held up on purpose are not waited for as long as others.
+    """
+    monkeypatch.setattr(connection, "_SOON", 0.1)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
