@@ -75,4 +75,4 @@ class HandleTable:
             reference = self.entries.get(handle)
             base = reference() if reference is not None else None
             if base is not None and base.since <= number:
-                base.lost = why or True
+                base.lost = why or base.lost or True  # what follows from a loss has no other reason

@@ -302,7 +302,7 @@ class Elementwise(GroupRun):
         """Run the ready pieces while messages fly, then each other one when its data is here."""
         plan = self.plan.transfer
         sources = [self.bases[m.operand + 1] for m in plan.receives]
-        buffers = [
+        buffers: list[Any] = [
             np.empty(1, np.int64) if m.zero_copy else np.empty(m.shape, base.dtype)
             for m, base in zip(plan.receives, sources, strict=True)
         ]
@@ -321,6 +321,7 @@ class Elementwise(GroupRun):
             if not good:
                 self._missing.add(self.task.operands[plan.receives[key].operand + 1])
                 self.check(None)
+                buffers[key] = None  # of a peer's block there is no place
             elif plan.receives[key].zero_copy:
                 peer = plan.receives[key].peer
                 buffers[key] = messages.reads.block_of(sources[key], peer, buffers[key])
