@@ -15,7 +15,7 @@ import numpy as np
 
 from distnb.client.batching.error_states import Place
 
-__all__ = ["CallSites", "at_users_line", "user_frame", "user_place"]
+__all__ = ["CallSites", "at_users_line", "from_users_line", "user_frame", "user_place"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -101,19 +101,24 @@ def user_place() -> Place:
     return frame.f_code.co_filename, frame.f_lineno, given
 
 
-def at_users_line(function: _F) -> _F:
-    """Let a function of NumPy's be called as if from the user's line, for it warns its caller.
+def from_users_line(function: Callable[..., Any], *args: object, **options: object) -> Any:
+    """Call a function of NumPy's as if from the user's line, for it warns its caller.
 
     What it warns of is then told once for each line, and filters by module are obeyed.
     """
+    frame = user_frame(sys._getframe(1))
+    if frame is None:
+        return function(*args, **options)
+    names = {"function": function, "args": args, "options": options}
+    return eval(_call(frame.f_code.co_filename, frame.f_lineno), frame.f_globals, names)
+
+
+def at_users_line(function: _F) -> _F:
+    """Return a function that is called so."""
 
     @functools.wraps(function)
-    def run(*args: Any, **options: Any) -> Any:
-        frame = user_frame(sys._getframe(1))
-        if frame is None:
-            return function(*args, **options)
-        names = {"function": function, "args": args, "options": options}
-        return eval(_call(frame.f_code.co_filename, frame.f_lineno), frame.f_globals, names)
+    def run(*args: object, **options: object) -> Any:
+        return from_users_line(function, *args, **options)
 
     return cast("_F", run)
 

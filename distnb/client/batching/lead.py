@@ -1,7 +1,7 @@
 """How far the notebook may be ahead of the engines: about as far as they end soon after Ctrl-C.
 
 A loop that reads nothing is recorded in no time. If engines were sent all of it, Ctrl-C would come
-when they are at what its first turns asked for, and what its names stand for by then could only be
+when they are at what its first rounds asked for, and what its names stand for by then could only be
 given up. So a batch is sent, and the oldest waited for, when that much is under way; they never
 wait for the notebook, which records the next batch while they are at one.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.batching.call_sites import at_users_line
+from distnb.client.batching.call_sites import from_users_line
 from distnb.client.files.members import put
 from distnb.client.files.numpys import File, path_of
 from distnb.client.files.reading import once, told
@@ -230,7 +230,7 @@ def loadtxt(
     rows = {"skiprows": skiprows, "usecols": usecols, "unpack": unpack, "ndmin": ndmin}
     numpys: Any = np.loadtxt
     with _naming(fname):
-        whole = _plain(fname, at_users_line(numpys)(fname, dtype, **text, **others, **rows))
+        whole = _plain(fname, from_users_line(numpys, fname, dtype, **text, **others, **rows))
     return asarray(whole, dist=dist, grid=grid, session=session)
 
 
@@ -351,10 +351,13 @@ def genfromtxt(
         given: Any = options | {"unpack": unpack, "ndmin": ndmin}
         for name in ("comments", "delimiter"):
             del given[name]
-        numpys: Any = at_users_line(np.genfromtxt)
+        numpys: Any = np.genfromtxt
         with _naming(fname):
             whole = _plain(
-                fname, numpys(fname, dtype, comments, delimiter, skip_header, *args, **given)
+                fname,
+                from_users_line(
+                    numpys, fname, dtype, comments, delimiter, skip_header, *args, **given
+                ),
             )
         if whole.dtype.names == ():  # of no line nothing tells a dtype
             return whole

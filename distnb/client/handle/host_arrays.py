@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.batching import error_states
-from distnb.client.batching.call_sites import at_users_line, user_place
+from distnb.client.batching.call_sites import from_users_line, user_place
 from distnb.client.handle.array import Array, Elements, as_result, hosted, numeric
 from distnb.client.handle.fields import fits
 from distnb.client.session.session import Session
@@ -176,7 +176,8 @@ in_context = _CONTEXT.copy
 
 def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Call NumPy; warn with the user's line, not with one of this module, as NumPy would."""
-    run = at_users_line(run) if type(run) in _IN_PYTHON else run
+    if type(run) in _IN_PYTHON:
+        run, args = from_users_line, (run, *args)
     try:
         found = in_context().run(run, *args, **options)
     except BaseException:

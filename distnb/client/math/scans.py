@@ -462,7 +462,8 @@ def reduceat(
     """Reduce segments of an axis, as ``ufunc.reduceat``; each lies where it ends.
 
     Indices are read in the notebook. Where segments overlap, there are as many commands as are in
-    one place at most, and the results lie as those of ``take``.
+    one place at most, which also reduce what is between segments, and may warn of that; the results
+    lie as those of ``take``.
     """
     x, at = asarray(array), np.asarray(indices)
     at = at if isinstance(indices, Array | np.ndarray) else at.astype(np.intp)
