@@ -313,7 +313,7 @@ class Session(Closable):
         connection = self.connection
         if not (idle or self.closed) and connection.ready:
             self.deferred.record()
-            self.take_in()  # that tells how long engines take
+            self.take_in()  # which tells how long engines take
         with self.recorder.lock, deferred_interrupts():
             if idle and (connection.busy or self.ledger.crowded):
                 return
@@ -387,9 +387,9 @@ class Session(Closable):
 
     def take_in(self) -> bool:
         """Take in replies that have come; tell whether these were all."""
-        with self.recorder.lock:
-            while self.connection.sent:
-                if not self.connection.done():
+        while self.connection.sent:
+            with self.recorder.lock, deferred_interrupts():  # or a reply could get lost
+                if self.connection.sent and not self.connection.done():
                     return False
                 self._collect_oldest()
         return True
