@@ -9,10 +9,10 @@ This module is read by ``tools/native.py`` too, where nothing of distnb can be i
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import source_hash
 from pathlib import Path
 
 __all__ = ["FOLDER", "MODULES", "digest", "first", "folders"]
@@ -54,10 +54,7 @@ def sources() -> list[Path]:
 
 def digest() -> str:
     """Return what tells sources from others."""
-    found = hashlib.sha256()
-    for path in sources():
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+    return source_hash(b"".join(path.read_bytes() for path in sources())).hex()
 
 
 def first(package: str, folders: Iterable[str]) -> list[str]:

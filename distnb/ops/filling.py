@@ -63,4 +63,4 @@ def drawer(kind: str, arrays: bool = False) -> ModuleType:
     """
     if kind in philox.DISTRIBUTIONS:
         return philox
-    return samplers if arrays or kind not in variates.METHODS else variates
+    return samplers if arrays or not variates.draws(kind) else variates

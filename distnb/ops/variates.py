@@ -19,16 +19,19 @@ import numpy as np
 
 from distnb.ops.philox import is_run, numpys, places
 
-__all__ = ["BLOCK", "METHODS", "Numbers", "fill", "fill_all", "one"]
+__all__ = ["BLOCK", "Numbers", "draws", "fill", "fill_all", "one"]
 
 #: Indices whose numbers are drawn in turn.
 BLOCK = 1024
 #: Which of the words of a seed: those of uniform numbers have other keys.
 _ROW = 2
-#: What NumPy draws, by the names of its methods.
-METHODS = frozenset(name for name in dir(np.random.Generator) if not name.startswith("_"))
 #: What is drawn, scaled and moved here: arrays of parameters give the same numbers then.
 _STANDARD = {"normal": "standard_normal", "exponential": "standard_exponential"}
+
+
+def draws(kind: str) -> bool:
+    """Tell whether NumPy draws such numbers: its generators have a method of that name."""
+    return hasattr(np.random.Generator, kind)
 
 
 class Numbers:
