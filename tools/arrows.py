@@ -81,11 +81,11 @@ ORDER: dict[str, str] = {
         deferred recorder connection replies rerun
     """,
     "distnb.client.session": """
-        journal windows observing progress shared_memory ledger recovery sharing keeper
-        keeping session glimpse bases current
+        journal windows observing progress shared_memory ledger recovery unfinished sharing keeper
+        keeping session bases current
     """,
     "distnb.client.handle": """
-        arguments indexing fields array host_arrays conversion operands copies spilling
+        arguments indexing fields array glimpse host_arrays conversion operands copies spilling
     """,
     "distnb.client.reach": """
         promised_layouts small_views rehearsal admission small_steps engines_order small_reductions

@@ -233,6 +233,7 @@ class _TellNames:
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         session, engine = self.session, kwargs.get("ident")
         if session is not None and not session.closed:
+            session.unfinished.finish()  # the code may write what it is made of
             arrays = [(k, x) for k, x in arrays_of(self.shell, session) if not x.dbase.lost]
             if _seen(session, arrays) != self._told or engine in self._reached:
                 session.bind(*_bound(arrays))

@@ -58,13 +58,15 @@ class Tracebacks:
 
     def _interrupted(self, interrupt: KeyboardInterrupt, where: str) -> list[str]:
         """Return the lines of an interrupt of what was asked for at a place."""
-        lost = [
-            name
-            for session in current.open_sessions()
-            for name, x in arrays_of(self._shell, session)
-            if x.dbase.lost
-        ]
-        fate = f"lost, to be made again: {', '.join(lost)}" if lost else "all arrays are whole"
+        lost, later = list[str](), list[str]()
+        for session in current.open_sessions():
+            for name, x in arrays_of(self._shell, session):
+                if x.dbase.handle in session.unfinished.wanted:
+                    later.append(name)
+                elif x.dbase.lost:
+                    lost.append(name)
+        fate = f"made when it is used: {', '.join(later)}; " if later else ""
+        fate += f"lost, to be made again: {', '.join(lost)}" if lost else "all arrays are whole"
         if any(session.connection.sent for session in current.open_sessions()):
             fate = "what engines were writing is known when they answer"
         what = ": ".join(["KeyboardInterrupt", *map(str, interrupt.args)])

@@ -49,13 +49,12 @@ def test_while_engines_wait_for_a_late_one(cluster, late, gate):
         after = w.dist.a * 2
         with CtrlC(0.2, after=gate.come):
             total.item()
-        assert reading(total) is reading(after) is dnb.LostArrayError
         support.heal(cluster)
         np.testing.assert_array_equal(before.to_numpy(), w.np.a + 1)
-        w.check("c")
-        w.dist.c[...] = w.dist.b
-        w.np.c = w.np.b.copy()
-        w.check()
+        w.np.c += 1
+        w.check()  # what engines gave up is done when it is used
+        np.testing.assert_array_equal(after.to_numpy(), w.np.a * 2)
+        np.testing.assert_allclose(total.item(), w.np.b.sum())
         support.work(cluster)
         del total, after
     quiet(cluster)
@@ -130,10 +129,10 @@ def test_while_engines_sort(cluster, late, gate):
     w.dist.row.sort()
     with CtrlC(0.2, after=gate.come):
         found.to_numpy()
-    assert reading(found) is dnb.LostArrayError
     support.heal(cluster)
-    w.check("row")
-    w.dist.row[...] = w.np.row
+    w.np.row.sort()
+    w.check()
+    np.testing.assert_array_equal(found.to_numpy(), np.sort(w.np.a[:, 0]))
     np.testing.assert_array_equal(dnb.sort(w.dist.row).to_numpy(), np.sort(w.np.row))
     w.check()
     del found
@@ -149,7 +148,7 @@ def test_while_messages_of_an_exchange_are_awaited(cluster, gate):
     with CtrlC(0.2, after=gate.come):
         found.to_numpy()
     support.heal(cluster)
-    assert reading(found) is dnb.LostArrayError
+    np.testing.assert_array_equal(found.to_numpy(), support.numbers(600, 500) ** 2)
     np.testing.assert_array_equal((big * big).to_numpy(), support.numbers(600, 500) ** 2)
     w.check()
 
@@ -170,7 +169,9 @@ def test_while_messages_of_later_groups_are_on_their_way(cluster, gate):
         for k, y in enumerate(again):
             x = support.numbers(400 + k, 500)
             np.testing.assert_array_equal(y.to_numpy(), x[2:] * 3 - x[:-2])
-        assert {reading(y) for y in found} == {dnb.LostArrayError}
+        for k, y in enumerate(found):
+            x = support.numbers(400 + k, 500)
+            np.testing.assert_array_equal(y.to_numpy(), x[1:-1] - x[2:])
         del found, again
     quiet(cluster)
 
@@ -198,7 +199,7 @@ def test_within_a_long_call(cluster, gate, let_go):
     with CtrlC(0.2, after=gate.come, then=let_go):
         total.item()
     support.heal(cluster)
-    assert reading(total) is dnb.LostArrayError
+    np.testing.assert_allclose(total.item(), w.np.b.sum())
     w.check()
 
 
@@ -211,7 +212,7 @@ def test_pressed_again_and_again(cluster, gate, let_go):
     with CtrlC(*delays, after=gate.come, then=last.wait):
         total.item()
     support.heal(cluster)
-    assert reading(total) is dnb.LostArrayError
+    np.testing.assert_allclose(total.item(), w.np.b.sum())
     w.check()
     support.work(cluster)
 
@@ -257,8 +258,12 @@ def test_with_many_batches_on_their_way(cluster, gate):
     with CtrlC(0.2, after=gate.come):
         cluster.flush()
     support.heal(cluster)
-    assert {reading(x) for x in (total, *more)} == {dnb.LostArrayError}
-    w.check("c")
+    w.np.c += 8
+    w.check()
+    for x in more:
+        np.testing.assert_array_equal(x.to_numpy(), w.np.a)
+    np.testing.assert_allclose(total.item(), w.np.b.sum())
+    del x
     del total, more
     quiet(cluster)
 
@@ -270,7 +275,6 @@ def test_arrays_that_never_came_to_be_can_be_written(cluster, gate):
     with CtrlC(0.2, after=gate.come):
         total.item()
     support.heal(cluster)
-    assert reading(never) is dnb.LostArrayError
     never[...] = dnb.arange(9.0, dist="cyclic")
     np.testing.assert_array_equal(never.to_numpy(), np.arange(9.0))
 
@@ -370,7 +374,8 @@ def test_what_another_signal_raises_ends_a_wait_as_ctrl_c_does(cluster, gate):
     total = w.dist.b.sum()
     with CtrlC(0.1, after=gate.come, number=signal.SIGUSR1, error=TimeoutError):
         total.item()
-    assert reading(total) is dnb.LostArrayError
+    support.heal(cluster)
+    np.testing.assert_allclose(total.item(), w.np.b.sum())
     w.check()
     support.work(cluster)
     quiet(cluster)
@@ -399,7 +404,7 @@ def test_somebody_interrupts_one_engine(cluster, number, gate):
         total.item()
     thread.join()
     support.heal(cluster)
-    assert reading(total) is dnb.LostArrayError
+    np.testing.assert_allclose(total.item(), w.np.b.sum())
     w.check()
 
 
@@ -503,7 +508,7 @@ def interrupt_until_idle(session):
     """Interrupt again while engines do not answer soon: only then are they asked once more."""
     with session.recorder.lock:
         while session.connection.sent:
-            session._interrupt(KeyboardInterrupt())
+            session.unfinished.interrupt(KeyboardInterrupt())
 
 
 def not_ready(timeout):

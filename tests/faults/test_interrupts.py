@@ -16,7 +16,7 @@ import distnb as dnb
 from distnb.client.batching import connection
 from tests import tiers
 from tests.failures import support
-from tests.failures.support import plant, reading
+from tests.failures.support import plant
 from tests.interrupting import CtrlC
 from tests.stopping import stopped
 from tests.waiting import until
@@ -178,8 +178,8 @@ def test_functions_that_catch_everything(cluster, function, gate):
         found = dnb.map(told(function, gate.say), x)
         with CtrlC(0.3, after=gate.come):
             found.to_numpy()
-        assert x.sum().item() == 36
-        assert reading(found) is dnb.LostArrayError
+        assert x.sum().item() == 36  # nobody waits for the function again
+        del found
 
 
 @contextlib.contextmanager

@@ -11,8 +11,8 @@ import pytest
 
 import distnb as dnb
 from distnb.client.array.showing import _fetch
+from distnb.client.handle.glimpse import Glimpse
 from distnb.client.lasting import resizing
-from distnb.client.session.glimpse import Glimpse
 from distnb.client.transport import launch
 from distnb.common.errors import EngineError, LayoutError
 from distnb.geometry.layout import Block, Irregular

@@ -16,8 +16,8 @@ from distnb.client.array.printing import corners, edges_of, hollow
 from distnb.client.batching.replies import fill_in
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array
+from distnb.client.handle.glimpse import WAITING, Asked, Glimpse
 from distnb.client.record.placement import Placement
-from distnb.client.session.glimpse import WAITING, Asked, Glimpse
 from distnb.common.config import config
 from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Fetch
@@ -74,7 +74,8 @@ def _shown(x: Array, seconds: float) -> Shown:
     if look is not None and look.unread:
         return Shown("", "not read yet")
     if x.dbase.lost and look is None:
-        return Shown("", "content lost")
+        held = x.dbase.handle in x.session.unfinished.wanted
+        return Shown("", "interrupted, made when it is used" if held else "content lost")
     if x.dbase.disk is not None:  # a look is not to bring it back
         return Shown("", "on disk")
     keys = corners(x.shape, items)

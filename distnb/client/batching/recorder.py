@@ -147,11 +147,11 @@ class Recorder:
         self._commands[:0] = made
         self.recorded += len(made)
 
-    def count(self) -> None:
-        """Count a command that engines were sent past the recorder."""
+    def count(self, commands: int = 1) -> None:
+        """Count commands that engines were sent past the recorder."""
         with self.lock:
-            self.recorded += 1
-            self._taken += 1
+            self.recorded += commands
+            self._taken += commands
 
     @property
     def pending(self) -> int:

@@ -222,7 +222,7 @@ class Array(Fields, NDArrayOperatorsMixin):
         """Let engines have what a base holds."""
         if base.look is not None:
             base.look.refresh(base)
-        if base.lost:
+        if base.lost and not base.session.unfinished.make(base.handle):
             raise lost_error(base.shape, base.lost)
         if base.known is not None:
             record_known(base)

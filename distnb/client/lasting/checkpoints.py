@@ -270,6 +270,8 @@ def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Array]
 
 def _check(arrays: dict[str, Array]) -> None:
     """Refuse arrays whose content is lost."""
+    for x in arrays.values():
+        x.session.unfinished.finish()
     lost = [name for name, x in arrays.items() if x.dbase.lost]
     if lost:
         why = arrays[lost[0]].dbase.lost

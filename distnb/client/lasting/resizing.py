@@ -118,6 +118,7 @@ class _Resized:
     def prepare(self, engines: int) -> None:
         """Let all lie in the shared segment, in C order; wait for the engines."""
         session = self.session
+        session.unfinished.finish()
         for kind, carry in CARRIED.items():
             self._cuts += [carry(x, engines) for x in _there(kind) if x.session is session]
         for base in _bases(session):

@@ -164,7 +164,7 @@ def _come(base: Base, pace: Pace) -> bool:
         )
     if base.lost or base.known is not None or pace.wanted.get(base.handle, 0) < 0:
         return False
-    if not may_come(base):
+    if base.handle in base.session.unfinished.named or not may_come(base):
         return False
     if base.disk is not None:
         with base.session.recorder.lock:  # or another thread's array could send it there again

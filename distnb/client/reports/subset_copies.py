@@ -52,7 +52,7 @@ class SubsetCopies:
         return value
 
     def _array(self, x: Array) -> Any:
-        if x.dbase.lost:
+        if x.dbase.lost and not x.session.unfinished.make(x.dbase.handle):
             return x
         key = id(x.dbase)
         if key not in self._bases:

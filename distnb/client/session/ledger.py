@@ -134,6 +134,15 @@ class Ledger:
         """Note that the content of a base is lost, until it is made again."""
         self._change(handle, why=why)
 
+    def restore(self, bases: dict[int, Kept], freed: Iterable[int]) -> list[Create]:
+        """Return what gives engines bases that they have dropped, or take for lost, as they were.
+
+        ``freed`` are those that what comes after that drops.
+        """
+        self.kept |= {h: k._replace(why="") for h, k in bases.items()}
+        self._leaving += sum([self._nbytes(h) for h in freed])
+        return [self.again(h, lost=False) for h in bases]
+
     def again(self, handle: int, lost: bool) -> Create:
         """Return what gives new engines a base that others had; its content is there, or lost."""
         shape, dtype, layout, memory, site, *_ = self.kept[handle]

@@ -27,6 +27,7 @@ from distnb.client.session.progress import Progress, surface
 from distnb.client.session.recovery import Recovery
 from distnb.client.session.shared_memory import SharedMemory
 from distnb.client.session.sharing import Sharing
+from distnb.client.session.unfinished import Unfinished
 from distnb.client.session.windows import Measuring, Reading, Window
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.closable import Closable
@@ -44,8 +45,8 @@ if TYPE_CHECKING:  # few sessions are kept
 __all__ = ["Session"]
 
 #: What users use of a session.
-_PUBLIC = {"close", "closed", "flush", "live", "recover", "resize", "size"}
-_PUBLIC |= {"end_window", "start_window"}
+_PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "resize", "size"}
+_PUBLIC.add("start_window")
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
 
@@ -129,6 +130,8 @@ class Session(Closable):
         self.memory = SharedMemory(*asking, segment, self.handles.budget)
         self.ledger = Ledger(self.memory, self.handles)
         self.recovery = Recovery(self)
+        #: What engines gave up because of Ctrl-C, until somebody wants it.
+        self.unfinished = Unfinished(self)
         #: What lets it outlive the notebook, and the arrays that were given a name here.
         self.keeping: Keeping | None = None
         self.named = Named()
@@ -329,6 +332,7 @@ class Session(Closable):
         """Send what is pending, when other notebooks on the engines let us."""
         while self.connection.sent and self.connection.in_doubt:
             self.take_oldest()  # what was given up may not have made what we name
+        self.unfinished.hold()
         if self.connection.dead and self.connection.keeps:
             return  # other engines may come
         if self.sharing is not None and not self.sharing.is_our_turn(idle):
@@ -337,12 +341,10 @@ class Session(Closable):
         if not commands or self.closed or self.connection.dead:
             self.connection.rest()
             return
+        commands = self.unfinished.enter(commands)
         connection, before = self.connection, self.connection.batches
         try:
-            if self.keeping is not None:
-                self.keeping.sends(commands)
-            if self.watch is not None:
-                self.watch(commands)
+            self.about_to_send(commands)
             placed = self.ledger.enter(commands, connection.settled) if connection.keeps else ()
             connection.submit(commands, buffers, self.recorder.errors, placed)
         except MemoryError:
@@ -350,6 +352,13 @@ class Session(Closable):
                 self.recorder.give_back(commands, buffers)
                 self.ledger.forget(connection.sent)
             raise
+
+    def about_to_send(self, commands: tuple[Command, ...]) -> None:
+        """Tell of commands those who want to know."""
+        if self.keeping is not None:
+            self.keeping.sends(commands)
+        if self.watch is not None:
+            self.watch(commands)
 
     def flush(self) -> None:
         """Send what is pending and wait until the engines have done it.
@@ -411,21 +420,22 @@ class Session(Closable):
             (self.measuring if self.measuring.windows else self.connection).wait()
         except KeyboardInterrupt as interrupt:
             interrupt.args = (given_up(self.connection.sent[0].commands),)
-            self._interrupt(interrupt)
+            self.unfinished.interrupt(interrupt)
             raise
-        if self._collect():  # an interrupt that came another way
+        if self.collect():  # an interrupt that came another way
             unasked = KeyboardInterrupt()
-            self._interrupt(unasked)
+            self.unfinished.interrupt(unasked)
             if self.connection.ready:  # else it was a fault, which is told of
                 raise unasked
 
-    def _collect(self) -> bool:
+    def collect(self) -> bool:
         """Take in the replies to the oldest batch; tell whether engines gave up unasked."""
         outcome = self.connection.collect()
         if outcome is None:
             self._revive()
             return False
         sent, replies, known = outcome
+        aborted = self.unfinished.note(outcome)
         if self.connection.keeps:
             self.ledger.done(sent, known)
         if not known:
@@ -437,22 +447,7 @@ class Session(Closable):
             self.measuring.take(outcome)
         if (error := self.replies.take(outcome)) is not None:
             self.connection.fail(error)
-        aborted = not known or any(r.aborted for r in replies)
         return aborted and sent.epoch == self.connection.epoch
-
-    def _interrupt(self, interrupt: KeyboardInterrupt) -> None:
-        """Make the engines give up what is not soon done, take in what they say: a new epoch.
-
-        A second Ctrl-C ends this wait, as does an engine that does not answer, which the interrupt
-        then tells of. Whoever reads next waits for what is left.
-        """
-        self.connection.begin_epoch()
-        while self.connection.sent:
-            silent = self.connection.interrupt()
-            if silent:
-                interrupt.args = (silent,)
-                return
-            self._collect()
 
     @property
     def waits(self) -> bool:
@@ -578,6 +573,7 @@ class Session(Closable):
         finally:
             self.closed = True
             self.named.clear()
+            self.unfinished.forget()
             if self.keeping is not None:
                 self.keeping.close()
             self.recorder.close()

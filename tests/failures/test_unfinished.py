@@ -1,0 +1,139 @@
+"""What engines gave up because of Ctrl-C: it is done when somebody uses what it makes, as NumPy would."""
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.failures import support
+from tests.failures.support import World, plant, reading
+from tests.failures.test_interrupt import quiet
+from tests.interrupting import CtrlC
+
+pytestmark = pytest.mark.usefixtures("interruptible")
+
+
+@pytest.fixture
+def w(cluster, gate):
+    """Arrays, and what an interrupt has left: ``sums`` of one, and ``more`` made of these."""
+    w = World(cluster)
+    plant(cluster, 1, "name == 'Reduce'", gate.stand)
+    w.sums = w.dist.a.sum()
+    w.more = w.sums + w.dist.a[:, 0]
+    w.dist.c += 1
+    w.np.sums = w.np.a.sum()
+    w.np.more = w.np.sums + w.np.a[:, 0]
+    w.np.c += 1
+    with CtrlC(0.1, after=gate.come):
+        w.more.to_numpy()
+    support.heal(cluster)
+    assert w.more.dbase.handle in cluster.unfinished.wanted
+    yield w
+    del w.sums, w.more
+    quiet(cluster)
+
+
+def is_as_numpys(w):
+    np.testing.assert_allclose(w.more.to_numpy(), w.np.more)
+    np.testing.assert_allclose(w.sums.to_numpy(), w.np.sums)
+    w.check()
+    assert not w.session.unfinished.named
+
+
+def test_it_is_done_when_it_is_used(w):
+    is_as_numpys(w)
+
+
+def test_who_does_not_use_it_does_not_wait(w):
+    assert (w.dist.b + 1).sum().item() == pytest.approx((w.np.b + 1).sum())
+    assert w.session.unfinished.named
+    assert "made when it is used" in repr(w.more)
+    assert w.session.unfinished.named
+    is_as_numpys(w)
+
+
+def test_it_reads_what_was_there_then(w):
+    """Who writes what it is made of has it done before."""
+    w.dist.a *= 2
+    w.np.a *= 2
+    is_as_numpys(w)
+
+
+def test_it_reads_what_was_there_then_in_the_notebook(w):
+    with support.setting(place="notebook"):
+        w.dist.a[3] = 7
+        w.np.a[3] = 7
+        assert w.dist.a[3, 0].item() == 7
+        is_as_numpys(w)
+
+
+def test_it_reads_what_nobody_has_any_more(w):
+    del w.dist.a
+    del w.np.a
+    w.session.flush()
+    is_as_numpys(w)
+
+
+def test_what_nobody_wants_is_not_done(w):
+    del w.dist.c, w.np.c
+    w.sums = w.more = None
+    w.session.flush()
+    assert not w.session.unfinished.named
+    w.check()
+
+
+def test_what_is_written_anew_need_not_be_done(w):
+    w.sums = w.more = None
+    w.dist.c[...] = w.dist.b
+    w.np.c[...] = w.np.b
+    w.session.send()
+    assert not w.session.unfinished.named
+    w.check()
+
+
+def test_what_is_written_anew_and_needs_it(w):
+    w.dist.c[...] = w.dist.c + w.dist.b
+    w.np.c[...] = w.np.c + w.np.b
+    is_as_numpys(w)
+
+
+def test_stopped_again(w, gate):
+    gate.shut()
+    plant(w.session, 2, "name == 'Reduce'", gate.stand)
+    with CtrlC(0.1, after=gate.come):
+        w.sums.to_numpy()
+    support.heal(w.session)
+    is_as_numpys(w)
+
+
+def test_what_was_half_written_is_lost(cluster, gate):
+    """The other engines have done their part by then."""
+    w = World(cluster)
+    plant(cluster, 1, "name == 'Apply'", gate.stand)
+    w.dist.c += w.dist.a
+    after = w.dist.a + 1
+    with CtrlC(0.1, after=gate.come):
+        cluster.flush()
+    support.heal(cluster)
+    assert reading(w.dist.c) is dnb.LostArrayError
+    np.testing.assert_array_equal(after.to_numpy(), w.np.a + 1)
+    w.dist.c[...] = 0
+    w.np.c[...] = 0
+    w.check()
+    del after
+    quiet(cluster)
+
+
+def test_a_function_that_was_dropped_meanwhile(cluster, gate, monkeypatch):
+    x = dnb.arange(9.0, dist="block")
+    cluster.flush()
+    plant(cluster, 1, "name == 'Apply'", gate.stand)
+    found = dnb.map(lambda v: v + 40, x)
+    with CtrlC(0.1, after=gate.come):
+        found.to_numpy()
+    support.heal(cluster)
+    monkeypatch.setattr("distnb.client.batching.user_functions._MOST", 0)
+    assert dnb.map(lambda v: v * 2, x).sum().item() == 72
+    cluster.flush()
+    np.testing.assert_array_equal(found.to_numpy(), np.arange(9.0) + 40)
+    del found
+    quiet(cluster)
