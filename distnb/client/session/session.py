@@ -332,7 +332,6 @@ class Session(Closable):
         """Send what is pending, when other notebooks on the engines let us."""
         while self.connection.sent and self.connection.in_doubt:
             self.take_oldest()  # what was given up may not have made what we name
-        self.unfinished.hold()
         if self.connection.dead and self.connection.keeps:
             return  # other engines may come
         if self.sharing is not None and not self.sharing.is_our_turn(idle):
@@ -341,10 +340,12 @@ class Session(Closable):
         if not commands or self.closed or self.connection.dead:
             self.connection.rest()
             return
-        commands = self.unfinished.enter(commands)
+        if self.unfinished.there:
+            commands = self.unfinished.enter(commands)
         connection, before = self.connection, self.connection.batches
         try:
-            self.about_to_send(commands)
+            if self.keeping is not None or self.watch is not None:
+                self.about_to_send(commands)
             placed = self.ledger.enter(commands, connection.settled) if connection.keeps else ()
             connection.submit(commands, buffers, self.recorder.errors, placed)
         except MemoryError:
@@ -435,7 +436,9 @@ class Session(Closable):
             self._revive()
             return False
         sent, replies, known = outcome
-        aborted = self.unfinished.note(outcome)
+        aborted = not known or any(r.aborted for r in replies)
+        if aborted:
+            self.unfinished.note(outcome)
         if self.connection.keeps:
             self.ledger.done(sent, known)
         if not known:
@@ -499,10 +502,6 @@ class Session(Closable):
         elif not place:
             fill_in(out, parts, placed)
         return out
-
-    def describe(self, name: str) -> list[tuple[Any, ...]]:
-        """Return shape and dtype of a ``%px`` variable on each engine."""
-        return self.ask(lambda slot: Ask(slot, "describe", (name,)))
 
     def bind(self, names: Iterable[tuple[str, Bound]], sealed: Iterable[str] = ()) -> None:
         """Make arrays reachable from ``%px`` under their notebook names, some only to be read."""
@@ -573,7 +572,6 @@ class Session(Closable):
         finally:
             self.closed = True
             self.named.clear()
-            self.unfinished.forget()
             if self.keeping is not None:
                 self.keeping.close()
             self.recorder.close()

@@ -71,6 +71,8 @@ class Unfinished:
 
     Attributes
     ----------
+    there : bool
+        Whether there is anything, so that batches are to be looked at.
     named : set of int
         The bases that it reads or writes, which nothing else may write before it is done.
     wanted : set of int
@@ -81,10 +83,12 @@ class Unfinished:
         self._session = session
         self.named: set[int] = set()
         self.wanted: set[int] = set()
-        self._forget()
+        self.forget()
         self._forget_given_up()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Do not do it at all."""
+        self.there = False
         self.named.clear()
         self.wanted.clear()
         self._written: set[int] = set()
@@ -95,6 +99,7 @@ class Unfinished:
         self._dropped: list[int] = []
 
     def _forget_given_up(self) -> None:
+        self.there = bool(self.named)
         self._given_up: list[Sent] = []
         self._clear = True
         #: What bases of these were before: what was known of them, and which were lost.
@@ -118,16 +123,14 @@ class Unfinished:
             self._session.collect()
         self.hold()
 
-    def note(self, outcome: Outcome) -> bool:
-        """Tell whether engines gave up a batch; note that before anything is done about it."""
+    def note(self, outcome: Outcome) -> None:
+        """Note that engines gave up a batch, before anything is done about it."""
         sent, replies, known = outcome
-        if known and not any(r.aborted for r in replies):
-            return False
+        self.there = True
         if known and sent.again is not None and not any(r.failures for r in replies):
             self._note(sent, replies)
         else:  # nobody knows how far it was, or the rest depends on what failed
             self._clear = False
-        return True
 
     def _note(self, sent: Sent, replies: list[Reply]) -> None:
         ledger, handles = self._session.ledger, self._session.handles
@@ -164,7 +167,7 @@ class Unfinished:
         wanted = {h for h in written if h not in plan.lost and _alive(session.handles, h)}
         named = {h for c in running for h in bases_of(c)}
         if not (self.named.isdisjoint(written) and self._written.isdisjoint(named)):
-            self._forget()  # what came before was not done: this cannot be
+            self.forget()  # what came before was not done: this cannot be
             return
         if not wanted:
             return
@@ -188,6 +191,7 @@ class Unfinished:
 
     def enter(self, commands: tuple[Command, ...]) -> tuple[Command, ...]:
         """Return the commands of a batch that are to be sent, after what has to be done before."""
+        self.hold()
         for command in commands if self.named else ():
             if isinstance(command, Create) and command.base in self.named:
                 self.wanted.discard(command.base)  # it is made anew
@@ -229,7 +233,7 @@ class Unfinished:
     def _leave(self) -> list[Free]:
         """Forget it, for nobody wants it; return the deletions that had to wait."""
         deletions = self._deletions()
-        self._forget()
+        self.forget()
         return deletions
 
     def _deletions(self) -> list[Free]:
@@ -264,7 +268,7 @@ class Unfinished:
             rests[-1] = rests[-1]._replace(commands=(*rests[-1].commands, *self._deletions()))
             first = session.ledger.restore(self._again, [h for r in rests for h in _freed(r)])
             rests[0] = rests[0]._replace(commands=(*first, *rests[0].commands))
-            self._forget()
+            self.forget()
             for rest in rests:
                 session.connection.is_our_turn(True)
                 session.about_to_send(rest.commands)
@@ -272,10 +276,6 @@ class Unfinished:
                 session.recorder.count(sum([type(c) is not Free for c in rest.commands]))
             for base in filter(None, [_alive(session.handles, h) for h in wanted]):
                 base.lost = False
-
-    def forget(self) -> None:
-        """Do not do it at all: the session ends."""
-        self._forget()
 
 
 def _rest(sent: Sent, commands: tuple[Command, ...]) -> _Rest:

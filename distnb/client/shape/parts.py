@@ -12,6 +12,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import make_layout
+from distnb.wire.protocol import Ask
 
 __all__ = ["from_parts"]
 
@@ -53,7 +54,7 @@ def from_parts(parts: Any, *, session: Session | None = None, device: str | None
     check_device(device)
     at = need(session)
     if isinstance(parts, str):
-        found = at.describe(parts)
+        found = at.ask(lambda slot: Ask(slot, "describe", (parts,)))
         for rank, (shape, kind) in enumerate(found):
             if shape is None:
                 raise TypeError(
