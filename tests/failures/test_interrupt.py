@@ -1,4 +1,4 @@
-"""Ctrl-C ends every wait within moments; what was written is lost, and all else is as before."""
+"""Ctrl-C ends every wait within moments; what was given up is done when it is used."""
 
 import contextlib
 import gc
@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.batching import entries
 from distnb.client.handle import host_arrays
 from distnb.client.reach import small_steps
+from distnb.client.session.bases import Base
 from distnb.common import interrupts
 from tests.contract.support import closed
 from tests.failures import support
@@ -378,6 +380,28 @@ def test_what_another_signal_raises_ends_a_wait_as_ctrl_c_does(cluster, gate):
     np.testing.assert_allclose(total.item(), w.np.b.sum())
     w.check()
     support.work(cluster)
+    quiet(cluster)
+
+
+@pytest.mark.skipif(entries.__file__.endswith(".py"), reason="interpreted, Python drops it")
+def test_where_an_array_is_dropped(cluster, monkeypatch):
+    """Python drops what is raised in __del__: the array is freed, and Ctrl-C comes after that."""
+    x, free, where = dnb.ones(9), Base.free, iter(("before", "after"))
+
+    def press(base):
+        place = next(where, "")
+        if place == "before":
+            signal.raise_signal(signal.SIGINT)
+        free(base)
+        if place == "after":
+            signal.raise_signal(signal.SIGINT)
+
+    cluster.flush()
+    monkeypatch.setattr(Base, "free", press)
+    with pytest.raises(KeyboardInterrupt):
+        del x
+        sum(k for k in range(9))
+    assert next(where, None) is None
     quiet(cluster)
 
 

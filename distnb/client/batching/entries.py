@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import interrupt_main
 from typing import TYPE_CHECKING, Any, Protocol
 
 from distnb.common.closable import Closable
@@ -70,7 +71,7 @@ class Entry:
 
     def __del__(self) -> None:
         if self.nbytes >= 0:
-            self.free()
+            _free(self)
 
     def free(self) -> None:
         """Free what engines have of it, as its last reference went."""
@@ -86,6 +87,19 @@ class Entry:
     @layout.setter
     def layout(self, layout: Layout) -> None:
         self._layout = layout
+
+
+def _free(base: Entry) -> None:
+    """Free a base, wherever Ctrl-C comes: Python would drop it here, so it is to come once more."""
+    interrupted = False
+    while True:
+        try:
+            base.free()
+            break
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        interrupt_main()
 
 
 def come(base: Entry, session: Closable, shape: Ints, dtype: np.dtype) -> None:

@@ -44,10 +44,18 @@ class HandleTable:
         self.entries[base.handle] = weakref.ref(base)
 
     def release(self, base: Entry) -> None:
-        """Free a base whose last reference went (called by the garbage collector: no lock)."""
-        self.budget.release(base.nbytes)
-        self._delete(base.handle)
+        """Free a base whose last reference went (called by the garbage collector: no lock).
+
+        It has no handle then. What Ctrl-C left undone is done when this is called again: it comes
+        where a call ends, not between two names that are bound.
+        """
         self.entries.pop(base.handle, None)
+        nbytes, base.nbytes = base.nbytes, -1
+        if nbytes >= 0:
+            self.budget.release(nbytes)
+        handle, base.handle = base.handle, 0
+        if handle:
+            self._delete(handle)
 
     def bases(self) -> list[Entry]:
         """Return the bases that are alive."""

@@ -205,9 +205,9 @@ def _fetched(base: Base, pace: Pace) -> bool:
         return False
     whole, placed = View.whole(base.shape), Placed.whole(base.shape, base.layout)
     near = session.gather(Operand(base.handle, whole), placed, base.dtype)
+    handle = base.handle
     session.handles.release(base)
-    base.nbytes = -1
-    base.near = near
+    base.handle, base.near = handle, near
     session.reaches += 1
     return True
 

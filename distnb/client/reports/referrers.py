@@ -112,7 +112,7 @@ def _row(nbytes: int, held: _Found, texts: tuple[str, str]) -> Referred:
         base.layout,
         nbytes,
         line,
-        bool(base.lost),
+        bool(base.lost) and base.handle not in base.session.unfinished.wanted,
     )
 
 

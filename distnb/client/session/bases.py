@@ -127,9 +127,9 @@ class Base(Entry):
 
     def move(self, layout: Layout, need: int | None = None) -> None:
         """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
+        seen, before = self.session.memory.seen, self.handle
         if self.nbytes >= 0:
             self.session.handles.release(self)
-        seen, before = self.session.memory.seen, self.handle
         self.handle = self.session.new_handle()
         if before in seen:  # engines' users may still look at the memory
             seen.add(self.handle)
