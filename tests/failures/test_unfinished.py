@@ -123,6 +123,24 @@ def test_what_was_half_written_is_lost(cluster, gate):
     quiet(cluster)
 
 
+def test_engines_have_longer_for_what_they_write_in_place(cluster, gate):
+    x = dnb.ones(9, dist="block")
+    cluster.flush()
+    for in_place in False, True:
+        gate.shut()
+        plant(cluster, 1, "name == 'Reduce'", gate.stand)
+        y = x * 2
+        y += y.sum()
+        if in_place:
+            x += 1
+        cluster.send()
+        assert cluster.connection.in_place is in_place
+        gate.open()
+        cluster.flush()
+    del y
+    assert x.sum().item() == 18
+
+
 def test_a_function_that_was_dropped_meanwhile(cluster, gate, monkeypatch):
     x = dnb.arange(9.0, dist="block")
     cluster.flush()

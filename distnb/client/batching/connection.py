@@ -17,7 +17,7 @@ from distnb.common.interrupts import interruptible
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import encode
 from distnb.wire.messages import Batch, Reply
-from distnb.wire.protocol import Command, Free
+from distnb.wire.protocol import Command, Create, Free
 
 __all__ = ["Connection", "Outcome", "Sent"]
 
@@ -28,7 +28,7 @@ _FEW = 8
 #: Seconds in which MPI ends engines that it has told to stop, where one has aborted (MPICH: 1).
 _LAST = 2.0
 #: Seconds that engines have to end what they are at after Ctrl-C, before they are told to give up:
-#: so long, and what that is thought to take; in all so long at most.
+#: so long; and what that is thought to take where it could get lost, in all so long at most.
 _SOON, _LATEST = 1.0, 3.0
 
 
@@ -282,7 +282,15 @@ class Connection:
     def begin_epoch(self) -> None:
         """Let batches that were sent so far be given up if they are not soon done."""
         self.epoch += 1
-        self._patience = monotonic() + min(_SOON + self._left(), _LATEST)
+        longer = 0.0 if self.keeps and not self.in_place else self._left()
+        self._patience = monotonic() + min(_SOON + longer, _LATEST)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether anything on its way is written in place: half written it would be lost."""
+        commands = [c for sent in self.sent for c in sent.commands]
+        made = {c.base for c in commands if type(c) is Create}
+        return not all(made.issuperset(c.writes) for c in commands)
 
     def _left(self) -> float:
         """Return about how many seconds engines take for what is on its way."""
