@@ -272,8 +272,9 @@ def tables():
             path = written(mutated(chance, chance.choice(real), real))
             columns = chance.choice((1, 2, 3))
             given = {**options, "delimiter": chance.choice((None, ","))}
+            first = (given["delimiter"] or " ").join("0" * columns)
             try:
-                (found,) = text.share(path, 0, 0, 1, None, "loadtxt", ("<f8", columns, given))
+                (found,) = text.share(path, 0, 0, 1, None, "loadtxt", ("<f8", given, first))
             except ValueError as error:
                 return _named(error, path)
             with warnings.catch_warnings():

@@ -43,11 +43,13 @@ class Part:
 
 
 def part(x: Array) -> Part:
-    """Return the part that an array in reach plays, which other threads may take out of it."""
+    """Return the part that an array plays, which other threads may take out of reach."""
     one: Any = x
-    found = Part()
+    found, base = Part(), one._base
     found.dtype = one.dtype
-    if is_away(x):
+    if one._whole is None and base is not None and base.near is None and base.host is None:
+        found.layout, found.shape, found.view = base.promise or base.layout, base.shape, one.dview
+    elif is_away(x):
         found.layout, found.shape, found.view = told(x)
     else:
         found.layout, found.shape, found.view = None, one.shape, None

@@ -244,6 +244,8 @@ def _flat_key(key: object, n: int) -> Any:
         return key.__array__()
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
+    if type(key) is list and key and (given := np.array(key)).dtype.kind == "i":
+        return given
     if isinstance(key, Array) and key.dtype.kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     kind = getattr(getattr(key, "dtype", None), "kind", "")
