@@ -81,7 +81,7 @@ ORDER: dict[str, str] = {
         deferred recorder connection replies rerun
     """,
     "distnb.client.session": """
-        journal windows observing progress shared_memory ledger recovery unfinished sharing keeper
+        journal windows observing progress shared_memory ledger unfinished recovery sharing keeper
         keeping session bases current
     """,
     "distnb.client.handle": """

@@ -200,9 +200,9 @@ def test_copies_are_bounded_and_give_way(session, engines_only):
         assert kept(session) == copies._MOST
         assert sent(session, lambda: A @ vectors[-1]) == 0
         assert sent(session, lambda: A @ vectors[0]) > 0
-    if session.transport.rank is None and session.room() is not None:
+    if session.transport.rank is None and session.handles.budget.room() is not None:
         with pytest.raises(MemoryError):
-            dnb.empty(session.room() * session.size // 8 + (1 << 30))
+            dnb.empty(session.handles.budget.room() * session.size // 8 + (1 << 30))
         assert kept(session) == 0
     for k, x in enumerate(vectors):
         np.testing.assert_array_equal((A @ x).to_numpy(), a @ np.full(N, float(k)))

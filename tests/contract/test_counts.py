@@ -255,7 +255,7 @@ def test_the_size_of_a_batch_is_a_setting(session):
 
 def test_what_is_deleted_is_freed(session):
     before = bases(session)
-    room = session.room()
+    room = session.handles.budget.room()
     x = numbered((50, 40))
     a = dnb.array(x)
     b = a[1:] + a[:-1]
@@ -267,7 +267,7 @@ def test_what_is_deleted_is_freed(session):
     same(d, (x[1:] + x[:-1]).sum(axis=0)[::-1])
     del a, b, d
     assert bases(session) == before
-    assert session.room() == room
+    assert session.handles.budget.room() == room
 
 
 def test_temporaries_leave_nothing(session):

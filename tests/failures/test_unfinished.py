@@ -8,6 +8,7 @@ from tests.failures import support
 from tests.failures.support import World, plant, reading
 from tests.failures.test_interrupt import quiet
 from tests.interrupting import CtrlC
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
@@ -120,6 +121,118 @@ def test_what_was_half_written_is_lost(cluster, gate):
     w.np.c[...] = 0
     w.check()
     del after
+    quiet(cluster)
+
+
+def test_memory_of_what_it_makes_and_drops_is_nobody_elses(cluster, gate):
+    """Batches that were given up had made and dropped bases; others are made before it is done."""
+    n = 20_000
+    b = dnb.arange(float(n), dist="block") % 7
+    a = b + 0
+    cluster.flush()
+    plant(cluster, 1, "name == 'Apply'", gate.stand)
+    for factor in 2, 3, 5:
+        a = (a * factor + b) % 97  # drops the one before
+        cluster.send()
+    with CtrlC(0.1, after=gate.come):
+        a.to_numpy()
+    support.heal(cluster)
+    others = [dnb.full(n, float(k), dist="block") + 0.5 for k in range(12)]
+    cluster.flush()
+    expected = there = np.arange(float(n)) % 7
+    for factor in 2, 3, 5:
+        expected = (expected * factor + there) % 97
+    np.testing.assert_array_equal(a.to_numpy(), expected)
+    for k, other in enumerate(others):
+        assert (other.to_numpy() == k + 0.5).all()
+    del a, b, other, others
+    quiet(cluster)
+
+
+def test_an_engine_that_answers_late(cluster, gate):
+    """Until it has, nobody knows what was given up; who writes what that reads waits."""
+    x = dnb.arange(30.0, dist="block")
+    cluster.flush()
+    plant(cluster, 1, "name == 'Reduce'", gate.call)
+    found = x - x.sum()
+    with CtrlC(0.1, after=gate.come):
+        found.to_numpy()
+    assert cluster.connection.in_doubt
+    gate.open()
+    until(cluster.connection.done)
+    with support.setting(place="notebook"):
+        x[:] = 0
+        np.testing.assert_array_equal(found.to_numpy(), np.arange(30.0) - 435)
+    assert not x.to_numpy().any()
+    support.heal(cluster)
+    del found
+    quiet(cluster)
+
+
+def test_an_error_that_came_meanwhile_costs_nothing_that_was_recorded(w):
+    z = dnb.arange(9.0, dist="block")
+    plant(w.session, 1, "name == 'Apply' and op == 'exp'", "1/0")
+    bad = dnb.exp(z)
+    w.session.send()
+    until(lambda: not w.session.connection.sent or w.session.connection.done())
+    w.dist.a += 1
+    w.np.a += 1
+    after = z * 3
+    with pytest.raises(ZeroDivisionError):
+        w.session.flush()
+    support.heal(w.session)
+    assert reading(bad) is dnb.LostArrayError
+    np.testing.assert_array_equal(after.to_numpy(), np.arange(9.0) * 3)
+    is_as_numpys(w)
+
+
+def test_no_memory_to_send_it(w, monkeypatch):
+    submit = w.session.connection.submit
+    with monkeypatch.context() as patch:
+        patch.setattr(w.session.connection, "submit", raising(MemoryError))
+        with pytest.raises(MemoryError):
+            w.more.to_numpy()
+    assert w.session.connection.submit == submit
+    w.dist.a += 1
+    w.np.a += 1
+    with monkeypatch.context() as patch:
+        patch.setattr(w.session.connection, "submit", raising(MemoryError))
+        with pytest.raises(MemoryError):
+            w.session.send()
+    is_as_numpys(w)
+
+
+def raising(error):
+    def fails(*args, **kwargs):
+        raise error
+
+    return fails
+
+
+def test_a_number_that_is_made_and_dropped_within(cluster, gate):
+    x, y = dnb.arange(30.0, dist="block"), dnb.arange(30.0, dist="block")
+    cluster.flush()
+    plant(cluster, 1, "name == 'Apply'", gate.stand)
+    y = y + x[3] % 2
+    with CtrlC(0.1, after=gate.come):
+        y.to_numpy()
+    support.heal(cluster)
+    np.testing.assert_array_equal(y.to_numpy(), np.arange(30.0) + 1)
+    del x, y
+    quiet(cluster)
+
+
+def test_a_file_is_not_written_later(cluster, gate, tmp_path):
+    x = dnb.arange(30.0, dist="block")
+    cluster.flush()
+    plant(cluster, 1, "name == 'Apply'", gate.stand)
+    found = x * 2
+    with CtrlC(0.1, after=gate.come):
+        dnb.save(tmp_path / "x.npy", found)
+    support.heal(cluster)
+    np.testing.assert_array_equal(found.to_numpy(), np.arange(30.0) * 2)
+    assert not list(tmp_path.glob("*.npy*"))
+    del found
     quiet(cluster)
 
 

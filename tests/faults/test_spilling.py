@@ -108,7 +108,7 @@ def test_three_times_the_memory(spilling):
     assert on_disk(spilling) >= 2 * ROOM * found[0][1].nbytes
     del found, total, x
     room = int(spilling.handles.budget.share * dnb.config.memory_share)
-    assert spilling.room() == room
+    assert spilling.handles.budget.room() == room
     spilling.flush()
     assert on_disk(spilling) < 1 << 20
 
@@ -248,12 +248,12 @@ def test_a_disk_that_cannot_be_read(two, monkeypatch):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     found = many()
-    room = two.room()
+    room = two.handles.budget.room()
     with monkeypatch.context() as patch:
         patch.setattr(os, "preadv", broken)
         with pytest.raises(OSError, match="Input/output error"):
             found[0][0].to_numpy()
-    assert two.room() >= room
+    assert two.handles.budget.room() >= room
     check(found)
 
 

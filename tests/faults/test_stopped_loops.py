@@ -7,17 +7,19 @@ import pytest
 
 import distnb as dnb
 from tests.failures import support
-from tests.failures.support import plant
+from tests.failures.support import plant, setting
 from tests.faults.test_recovery import kill
+from tests.faults.test_spilling import limit
 from tests.interrupting import CtrlC
+from tests.marking import own_engines
 from tests.tiers import some
 
 
 @pytest.fixture
 def impatient(monkeypatch):
     """Engines give up at once what was interrupted."""
-    for limit in "_SOON", "_LATEST":
-        monkeypatch.setattr(f"distnb.client.batching.connection.{limit}", 0.0)
+    for name in "_SOON", "_LATEST":
+        monkeypatch.setattr(f"distnb.client.batching.connection.{name}", 0.0)
 
 
 def numbers(n):
@@ -92,8 +94,8 @@ def test_as_far_as_they_were_asked_for(cluster, step):
         if chance.random() < 0.5:
             assert dnb.ones(99).sum().item() == 99
         with pytest.MonkeyPatch.context() as patience:
-            for limit in "_SOON", "_LATEST":
-                patience.setattr(f"distnb.client.batching.connection.{limit}", 60)
+            for name in "_SOON", "_LATEST":
+                patience.setattr(f"distnb.client.batching.connection.{name}", 60)
             try:
                 got = a.to_numpy(), b.to_numpy()
             except dnb.LostArrayError:  # it was being written in place
@@ -124,14 +126,32 @@ EXPECTED = np.arange(30.0) - 435
 
 
 def test_new_engines_do_it(doomed, stopped):
-    kill(doomed)
-    np.testing.assert_array_equal(stopped.to_numpy(), EXPECTED)
+    for _ in range(2):  # then they have it as any other
+        kill(doomed)
+        np.testing.assert_array_equal(stopped.to_numpy(), EXPECTED)
 
 
 def test_another_number_of_engines_has_what_it_makes(doomed, stopped):
     support.heal(doomed)
     doomed.resize(2)
     np.testing.assert_array_equal(stopped.to_numpy(), EXPECTED)
+
+
+def test_what_it_reads_does_not_go_to_disk(gate, impatient, tmp_path, monkeypatch):
+    n = 1 << 17
+    with setting(spill=tmp_path, place="engines"), own_engines(2, monkeypatch) as session:
+        limit(session)
+        x = dnb.arange(float(n), dist="block") + 1
+        session.flush()
+        plant(session, 1, "name == 'Apply'", gate.stand)
+        found = x * 2
+        with CtrlC(0.1, after=gate.come):
+            found.to_numpy()
+        support.heal(session)
+        many = [dnb.full(n, float(k), dist="block") + 1 for k in range(20)]
+        session.flush()
+        np.testing.assert_array_equal(found.to_numpy(), (np.arange(float(n)) + 1) * 2)
+        assert [y[0].item() for y in many] == [k + 1 for k in range(20)]
 
 
 def test_a_checkpoint_has_what_it_makes(doomed, stopped, tmp_path):

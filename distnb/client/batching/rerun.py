@@ -92,7 +92,8 @@ class _Step(NamedTuple):
             isinstance(command, Apply)
             and command.where is None
             and len(command.outs) == 1
-            and command.outs[0].view.is_whole(shapes.get(base, ()))
+            and base in shapes
+            and command.outs[0].view.is_whole(shapes[base])
             and all(x.base != base for x in command.reads)
         )
 

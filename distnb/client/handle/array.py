@@ -525,7 +525,7 @@ def room_for(
     """
     if config.place == "engines" or not session.memory.fits(shape, layout):
         return None
-    room = session.room()
+    room = session.handles.budget.room()
     if room is not None and need(shape, dtype, layout) > room:  # the budget says so
         return None
     return session.memory.take(shape, dtype, session.connection.settled, mine)

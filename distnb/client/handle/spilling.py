@@ -120,6 +120,8 @@ class Spilling:
             return False
         if handle in self._needed or handle in self._busy or handle in session.memory.seen:
             return False
+        if handle in session.unfinished.named:
+            return False
         if kept is None:
             return False
         return kept.memory is not None and not kept.why

@@ -118,7 +118,7 @@ def _by_scalapack(name: str, ins: Sequence[Array], args: tuple[Any, ...]) -> Seq
 def _on_node(x: Array) -> bool:
     """Tell whether all engines share a node, and one of them can take a matrix and two copies."""
     session = x.session
-    room = session.room()
+    room = session.handles.budget.room()
     one = len({a["host"] for a in session.transport.about}) == 1
     return one and (
         room is None or room > 3 * x.size * matrix_functions.work_dtype(x.dtype).itemsize

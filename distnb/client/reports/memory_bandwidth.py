@@ -30,7 +30,7 @@ def with_memory_bandwidth(session: Session, report: Report) -> Report:
     if session not in _KNOWN:
         if report.touched < WORTH * session.size:
             return report
-        room = session.room()
+        room = session.handles.budget.room()
         ready = not session.measuring.windows and (room is None or room >= 4 * SIZE)
         if not all(session.transport.share(ready)):  # under SPMD, ranks decide together
             return report

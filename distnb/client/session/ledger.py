@@ -139,9 +139,14 @@ class Ledger:
 
         ``freed`` are those that what comes after that drops.
         """
-        self.kept |= {h: k._replace(why="") for h, k in bases.items()}
+        self.kept |= bases
         self._leaving += sum([self._nbytes(h) for h in freed])
         return [self.again(h, lost=False) for h in bases]
+
+    def are_good(self, handles: Iterable[int]) -> None:
+        """Note that the content of bases is not lost any more."""
+        for handle in handles:
+            self._change(handle, why="")
 
     def again(self, handle: int, lost: bool) -> Create:
         """Return what gives new engines a base that others had; its content is there, or lost."""

@@ -21,6 +21,7 @@ from distnb.client.batching.rerun import rerun
 from distnb.client.batching.user_functions import Functions
 from distnb.client.session.ledger import Kept, Ledger
 from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.session.unfinished import Unfinished
 from distnb.client.session.windows import Measuring
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.config import config
@@ -71,6 +72,7 @@ class Parts(Protocol):
     memory: SharedMemory
     ledger: Ledger
     measuring: Measuring
+    unfinished: Unfinished
     size: int
     closed: bool
 
@@ -315,6 +317,7 @@ class Recovery:
         session = self._session
         connection, ledger = session.connection, session.ledger
         connection.hand_over()
+        session.unfinished.forget_given_up()
         session.memory.forget_begun()
         self._run(session.memory.card(session.replies.expect()))
         session.functions.tell_again()
@@ -336,7 +339,8 @@ class Recovery:
             session.handles.lose([handle], before, why)
         session.recorder.count()
         session.measuring.lose()
-        return [h for h in lost if ledger.kept[h].all and h in session.handles.entries]
+        told = session.handles.entries.keys() - session.unfinished.wanted
+        return [h for h in lost if ledger.kept[h].all and h in told]
 
     def _run(self, *commands: Command) -> None:
         """Let engines run commands now; raises EngineError if they cannot."""

@@ -302,10 +302,6 @@ class Session(Closable):
             self.deferred.record()  # nor what is recorded before a command, if that fills a batch
             self.record(make(self.recorder.attach(parts)))
 
-    def room(self) -> int | None:
-        """Return the bytes that another base may take on an engine (None if unknown)."""
-        return self.handles.budget.room()
-
     # -- sending and waiting -------------------------------------------------------------------
 
     def send(self, idle: bool = False) -> None:
@@ -341,7 +337,7 @@ class Session(Closable):
             self.connection.rest()
             return
         if self.unfinished.there:
-            commands = self.unfinished.enter(commands)
+            commands = self.unfinished.enter(commands, buffers)
         connection, before = self.connection, self.connection.batches
         try:
             if self.keeping is not None or self.watch is not None:
@@ -450,6 +446,8 @@ class Session(Closable):
             self.measuring.take(outcome)
         if (error := self.replies.take(outcome)) is not None:
             self.connection.fail(error)
+        if self.unfinished.there:
+            self.unfinished.hold()
         return aborted and sent.epoch == self.connection.epoch
 
     @property

@@ -24,7 +24,7 @@ from distnb.client.transport.contract import Buffers
 from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.messages import Reply
 from distnb.wire.progress import progress
-from distnb.wire.protocol import Ask, Bind, Command, Create, Fetch, Free, Lay, bases_of
+from distnb.wire.protocol import Ask, Bind, Collective, Command, Create, Fetch, Free, Lay, bases_of
 
 __all__ = ["HELD", "Unfinished"]
 
@@ -33,6 +33,8 @@ HELD = "engines were interrupted before they had made it"
 
 #: Commands whose values nobody waits for any more, or that only move things.
 _ASKING = (Ask, Bind, Fetch, Lay)
+#: Collectives that write files: whoever wanted that was told that it did not come to it.
+_WRITING = ("file.append", "file.table", "file.write")
 
 
 class _Rest(NamedTuple):
@@ -84,7 +86,7 @@ class Unfinished:
         self.named: set[int] = set()
         self.wanted: set[int] = set()
         self.forget()
-        self._forget_given_up()
+        self.forget_given_up()
 
     def forget(self) -> None:
         """Do not do it at all."""
@@ -95,10 +97,15 @@ class Unfinished:
         self._rests: list[_Rest] = []
         #: Bases that engines do not have any more, or take for lost, and what they are.
         self._again: dict[int, Kept] = {}
+        #: What the rests make and drop, and the memory in which they do.
+        self._made: dict[int, Kept] = {}
         #: Those that were dropped since.
         self._dropped: list[int] = []
+        #: Whether the rests say what is to be had again before, and dropped after them.
+        self._prepared = False
 
-    def _forget_given_up(self) -> None:
+    def forget_given_up(self) -> None:
+        """Take it that nobody knows how far engines were in what they gave up."""
         self.there = bool(self.named)
         self._given_up: list[Sent] = []
         self._clear = True
@@ -145,11 +152,15 @@ class Unfinished:
         self._reported.update(h for r in replies for h in r.lost)
 
     def hold(self) -> None:
-        """Keep what is left of batches that were given up, now that all engines have said so."""
+        """Keep what is left of batches that were given up, once all engines have said so."""
         given_up, clear = self._given_up, self._clear
+        connection = self._session.connection
+        unasked = any(sent.epoch == connection.epoch for sent in given_up)  # the others are told
+        if unasked or (connection.sent and connection.in_doubt):
+            return
         if given_up and clear and len({sent.epoch for sent in given_up}) == 1:
             self._hold(given_up)
-        self._forget_given_up()
+        self.forget_given_up()
 
     def _hold(self, given_up: list[Sent]) -> None:
         session = self._session
@@ -167,17 +178,18 @@ class Unfinished:
         wanted = {h for h in written if h not in plan.lost and _alive(session.handles, h)}
         named = {h for c in running for h in bases_of(c)}
         if not (self.named.isdisjoint(written) and self._written.isdisjoint(named)):
-            self.forget()  # what came before was not done: this cannot be
-            return
+            return  # what came before was not done: this cannot be
         if not wanted:
             return
         self._rests += rests
+        self._prepared = False
         self._written |= written
         self.wanted |= wanted
         self.named |= named
         made = {c.base for c in running if isinstance(c, Create)}
         missing = named - made - plan.lost.keys()
         self._again |= {h: k for h, k in afresh.items() if h in missing}
+        self._made |= {h: k for h, k in afresh.items() if h in made}
         for base in filter(None, [_alive(session.handles, h) for h in wanted]):
             base.lost = HELD
 
@@ -189,17 +201,26 @@ class Unfinished:
         done = 0 if sent.number <= memory.failed(size) else done
         return sent._replace(again=Again(again.commands, again.buffers, done, begun))
 
-    def enter(self, commands: tuple[Command, ...]) -> tuple[Command, ...]:
-        """Return the commands of a batch that are to be sent, after what has to be done before."""
-        self.hold()
+    def enter(self, commands: tuple[Command, ...], buffers: Buffers) -> tuple[Command, ...]:
+        """Return the commands of a batch that are to be sent, after what has to be done before.
+
+        If that cannot be sent, the batch is pending again.
+        """
+        try:
+            return self._entered(commands)
+        except BaseException:
+            self._session.recorder.give_back(commands, [*buffers])
+            raise
+
+    def _entered(self, commands: tuple[Command, ...]) -> tuple[Command, ...]:
         for command in commands if self.named else ():
             if isinstance(command, Create) and command.base in self.named:
                 self.wanted.discard(command.base)  # it is made anew
                 if not self.wanted:
                     return (*self._leave(), *commands)
-                self.finish()
+                self._finish()
             elif self._concerns(command):
-                self.finish()
+                self._finish()
             if not self.named:
                 return commands
         return self._without_deletions(commands) if self.named else commands
@@ -246,8 +267,17 @@ class Unfinished:
             self._settle()
             if handle not in self.wanted:
                 return False
-            self.finish()
+            session.check_open()
+            self._finish()
             return True
+
+    def finish(self) -> None:
+        """Let engines do what is left, before anything else that is sent."""
+        with self._session.recorder.lock, deferred_interrupts():
+            self._settle()
+            if self.named:
+                self._session.check_open()
+                self._finish()
 
     def _settle(self) -> None:
         """Wait until it is known what all engines have given up."""
@@ -256,33 +286,43 @@ class Unfinished:
             self._session.take_oldest()
         self.hold()
 
-    def finish(self) -> None:
-        """Let engines do what is left, before anything else that is sent."""
-        session = self._session
-        with session.recorder.lock, deferred_interrupts():
-            if not self.named:
-                return
-            session.check_open()
-            self._settle()
-            rests, wanted = self._rests, {*self.wanted}
-            rests[-1] = rests[-1]._replace(commands=(*rests[-1].commands, *self._deletions()))
-            first = session.ledger.restore(self._again, [h for r in rests for h in _freed(r)])
-            rests[0] = rests[0]._replace(commands=(*first, *rests[0].commands))
-            self.forget()
-            for rest in rests:
-                session.connection.is_our_turn(True)
-                session.about_to_send(rest.commands)
-                session.connection.submit(*rest)
-                session.recorder.count(sum([type(c) is not Free for c in rest.commands]))
-            for base in filter(None, [_alive(session.handles, h) for h in wanted]):
-                base.lost = False
+    def _finish(self) -> None:
+        """Send it; what cannot be sent stays."""
+        session, rests = self._session, self._rests
+        if not self._prepared:
+            self._prepare()
+        while rests:
+            commands, buffers, errors = rests[0]
+            session.connection.is_our_turn(True)
+            session.about_to_send(commands)
+            session.connection.submit(commands, buffers, errors)
+            del rests[0]
+            session.recorder.count(sum([type(c) is not Free for c in commands]))
+        for base in filter(None, [_alive(session.handles, h) for h in self.wanted]):
+            base.lost = False
+        session.ledger.are_good(self.wanted)
+        self.forget()
+
+    def _prepare(self) -> None:
+        """Let the first rest begin with what engines are to have again, the last drop the rest."""
+        rests, ledger = self._rests, self._session.ledger
+        rests[-1] = rests[-1]._replace(commands=(*rests[-1].commands, *self._deletions()))
+        ledger.kept |= self._made
+        first = ledger.restore(self._again, [h for r in rests for h in _freed(r)])
+        rests[0] = rests[0]._replace(commands=(*first, *rests[0].commands))
+        self._made, self._again, self._dropped = {}, {}, []
+        self._prepared = True
 
 
 def _rest(sent: Sent, commands: tuple[Command, ...]) -> _Rest:
     """Return what of a batch is to run again."""
     assert sent.again is not None
-    left = tuple([c for c in commands if not isinstance(c, _ASKING)])
+    left = tuple([c for c in commands if not (isinstance(c, _ASKING) or _writes_files(c))])
     return _Rest(left, sent.again.buffers, sent.errors)
+
+
+def _writes_files(command: Command) -> bool:
+    return isinstance(command, Collective) and command.op in _WRITING
 
 
 def _named(command: Command) -> Iterable[int]:

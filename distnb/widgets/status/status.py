@@ -27,7 +27,7 @@ class Status:
         self.rows: list[tuple[str, ...]] = []
         if session is None:
             return
-        room = session.room()
+        room = session.handles.budget.room()
         left = "" if room is None else f"; room for {size_text(room)} on each"
         self.text = (
             f"{counted(session.size, 'engine')}, {session.transport.kind}; "
