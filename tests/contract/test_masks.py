@@ -53,9 +53,9 @@ def test_a_chain_has_the_digits_of_what_is_stored(session, shape, share, seed, n
     assert kept.dtype == x.dtype
     if not mask.any():
         return
-    stored = CHAINS[name](kept).to_numpy()
+    stored = np.asarray(CHAINS[name](kept))
     del kept
-    assert CHAINS[name](a[m]).to_numpy().tobytes() == stored.tobytes()
+    assert np.asarray(CHAINS[name](a[m])).tobytes() == stored.tobytes()
     np.testing.assert_allclose(stored, CHAINS[name](x[mask]), rtol=1e-6)
 
 

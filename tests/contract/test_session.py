@@ -151,7 +151,7 @@ def test_wrong_sessions(session):
 # -- values ------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("session", "far")
 def test_values():
     for x in (
         np.array(2.5),
@@ -181,7 +181,7 @@ def test_values():
     assert np.asarray(a, dtype="f4").dtype == np.float32
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("session", "far")
 def test_gather_budget():
     x = np.arange(100.0)
     a = dnb.array(x)
@@ -430,6 +430,7 @@ def test_of_windows_only_those_that_are_used_go_to_engines(session, monkeypatch)
     assert max(sent, default=0) <= some.nbytes
 
 
+@pytest.mark.usefixtures("far")
 def test_a_lost_array_tells_what_failed(session):
     a = dnb.ones((7, 4))
     bad = dnb.map(lambda x: 1 / 0, a, dtype=float)

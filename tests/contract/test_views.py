@@ -567,6 +567,7 @@ def test_views_tell_whose_elements_they_show(session, text):
     assert (y.base is None, y.base is a) == (x.base is None, x.base is n)
 
 
+@pytest.mark.usefixtures("far")
 def test_views_of_what_was_reshaped_tell_so_when_the_first_array_is_gone(session):
     a = dnb.arange(60).reshape(3, -1)
     views = (a[1:], a.T, a[:], a.view(), a.reshape(-1), a.T[2:])

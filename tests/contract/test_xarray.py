@@ -26,7 +26,7 @@ def xr(tmp_path, monkeypatch, session):
 
 
 @pytest.fixture
-def both(xr, here):
+def both(xr, here, far):
     """A dataset in a Zarr folder: on engines, and in NumPy's arrays."""
     values = np.random.default_rng(1).random((60, 8, 10)) * 100
     values[3, 2, 4] = np.nan

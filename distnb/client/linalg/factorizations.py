@@ -21,6 +21,7 @@ from distnb.client.linalg.factorization_commands import (
     SPECTRAL,
     factored,
     is_few,
+    too_large,
     triangles,
 )
 from distnb.client.linalg.matrix_commands import operands
@@ -197,7 +198,8 @@ def svd(
         return svdvals(a)
     (x,) = operands(a)
     full = full_matrices and (x.ndim < 2 or x.shape[-2] != x.shape[-1])
-    if not full and x.ndim >= 2 and x.shape[-2] < x.shape[-1] and not is_few(x):
+    wide = not full and x.ndim >= 2 and x.shape[-2] < x.shape[-1]
+    if wide and (not is_few(x) or too_large(x, SPECTRAL)):
         v, s, uh = _reduced_svd(x.mT)
         return _SVD(uh.mT, s, v.mT)
     return _SVD(*(factored("svd", (x,), (True,)) if full else _reduced_svd(x)))
