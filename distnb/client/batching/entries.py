@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from _thread import interrupt_main
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
 from distnb.common.closable import Closable
@@ -90,7 +90,7 @@ class Entry:
 
 
 def _free(base: Entry) -> None:
-    """Free a base, wherever Ctrl-C comes: Python would drop it here, so it is to come once more."""
+    """Free a base, wherever Ctrl-C comes: Python would drop it here, so it comes a moment later."""
     interrupted = False
     while True:
         try:
@@ -99,7 +99,15 @@ def _free(base: Entry) -> None:
         except KeyboardInterrupt:
             interrupted = True
     if interrupted:
-        interrupt_main()
+        _raise_soon(KeyboardInterrupt)
+
+
+def _raise_soon(error: type[BaseException]) -> None:
+    """Let an exception be raised in this thread as soon as the interpreter goes on."""
+    import ctypes  # seldom needed
+
+    raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    raised(ctypes.c_ulong(get_ident()), ctypes.py_object(error))
 
 
 def come(base: Entry, session: Closable, shape: Ints, dtype: np.dtype) -> None:
