@@ -101,7 +101,7 @@ class Unfinished:
         self._made: dict[int, Kept] = {}
         #: Those that were dropped since.
         self._dropped: list[int] = []
-        #: Whether the rests say what is to be had again before, and dropped after them.
+        #: Whether the first rest says what is to be had again before.
         self._prepared = False
 
     def forget_given_up(self) -> None:
@@ -216,9 +216,10 @@ class Unfinished:
         for command in commands if self.named else ():
             if isinstance(command, Create) and command.base in self.named:
                 self.wanted.discard(command.base)  # it is made anew
-                if not self.wanted:
-                    return (*self._leave(), *commands)
-                self._finish()
+                if self.wanted:
+                    self._finish()
+                else:
+                    self._leave()
             elif self._concerns(command):
                 self._finish()
             if not self.named:
@@ -245,20 +246,19 @@ class Unfinished:
             Free(tuple([h for h in c.bases if not self._needs(h)])) if isinstance(c, Free) else c
             for c in commands
         ]
-        return tuple(found) if self.wanted else (*found, *self._leave())
+        if not self.wanted:
+            self._leave()
+        return tuple(found)
 
     def _needs(self, handle: int) -> bool:
         """Tell whether it may need what somebody drops: a base, or a function."""
         return handle in self.named or handle < 0
 
-    def _leave(self) -> list[Free]:
-        """Forget it, for nobody wants it; return the deletions that had to wait."""
-        deletions = self._deletions()
+    def _leave(self) -> None:
+        """Forget it, for it is sent, or nobody wants it; drop what had to wait for that."""
+        for handle in self._dropped:
+            self._session.recorder.delete(handle)
         self.forget()
-        return deletions
-
-    def _deletions(self) -> list[Free]:
-        return [Free(tuple(self._dropped))] if self._dropped else []
 
     def make(self, handle: int) -> bool:
         """Let engines make a base that counts as lost; tell whether they can."""
@@ -301,16 +301,14 @@ class Unfinished:
         for base in filter(None, [_alive(session.handles, h) for h in self.wanted]):
             base.lost = False
         session.ledger.are_good(self.wanted)
-        self.forget()
+        self._leave()
 
     def _prepare(self) -> None:
-        """Let the first rest begin with what engines are to have again, the last drop the rest."""
+        """Let the first rest begin with what engines are to have again."""
         rests, ledger = self._rests, self._session.ledger
-        rests[-1] = rests[-1]._replace(commands=(*rests[-1].commands, *self._deletions()))
         ledger.kept |= self._made
         first = ledger.restore(self._again, [h for r in rests for h in _freed(r)])
         rests[0] = rests[0]._replace(commands=(*first, *rests[0].commands))
-        self._made, self._again, self._dropped = {}, {}, []
         self._prepared = True
 
 
