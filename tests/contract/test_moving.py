@@ -73,12 +73,12 @@ def test_memory_is_what_it_was(session):
     a = dnb.ones((12, 6), dist="block")
     gc.collect()
     session.flush()
-    before, count = session.room(), len(session.bases())
+    before, count = session.handles.budget.room(), len(session.bases())
     for dist in ("cyclic", "block"):
         a.move(dist)
     assert len(session.bases()) == count
     if before is not None:
-        assert session.room() == before
+        assert session.handles.budget.room() == before
 
 
 def test_a_small_array_moves_out_with_its_views(session):

@@ -33,7 +33,7 @@ def bases(session):
 
 
 def test_arrays_that_another_thread_deletes(three):
-    room, before = three.room(), bases(three)
+    room, before = three.handles.budget.room(), bases(three)
     handed_over = []
     done = threading.Event()
 
@@ -55,7 +55,7 @@ def test_arrays_that_another_thread_deletes(three):
     thread.join()
     del x
     assert bases(three) == before
-    assert three.room() == room
+    assert three.handles.budget.room() == room
 
 
 def test_data_while_another_thread_sends(three):

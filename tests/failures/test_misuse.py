@@ -379,7 +379,6 @@ CLOSED = """
     dnb.zeros(3, session=closed)
     dnb.random.default_rng(1, session=closed).random(3)
     closed.start_window()
-    closed.describe('x')
 """
 
 
@@ -419,14 +418,14 @@ def test_gathering_has_a_budget(names):
 def test_more_than_the_engines_have(names):
     session, _ = names
     with unharmed(session):
-        room = session.room()
+        room = session.handles.budget.room()
         most = dnb.empty(
             3 * room // 8 // 2, dist="block"
         )  # pages that are not touched cost nothing
         with pytest.raises(MemoryError, match="delete arrays, use more engines, or raise"):
             dnb.empty(3 * room // 8, dist="block")
         del most
-        assert session.room() == room
+        assert session.handles.budget.room() == room
 
 
 @pytest.mark.cases(1)

@@ -70,8 +70,17 @@ class Entry:
     since: int
 
     def __del__(self) -> None:
-        if self.nbytes >= 0:
-            _free(self)
+        if self.nbytes < 0:
+            return
+        interrupted = False
+        while True:
+            try:
+                self.free()
+                break
+            except KeyboardInterrupt:  # Python would drop it here: it comes a moment later
+                interrupted = True
+        if interrupted:
+            _raise_soon(KeyboardInterrupt)
 
     def free(self) -> None:
         """Free what engines have of it, as its last reference went."""
@@ -87,19 +96,6 @@ class Entry:
     @layout.setter
     def layout(self, layout: Layout) -> None:
         self._layout = layout
-
-
-def _free(base: Entry) -> None:
-    """Free a base, wherever Ctrl-C comes: Python would drop it here, so it comes a moment later."""
-    interrupted = False
-    while True:
-        try:
-            base.free()
-            break
-        except KeyboardInterrupt:
-            interrupted = True
-    if interrupted:
-        _raise_soon(KeyboardInterrupt)
 
 
 def _raise_soon(error: type[BaseException]) -> None:

@@ -26,10 +26,10 @@ from distnb.wire.messages import Reply
 from distnb.wire.progress import progress
 from distnb.wire.protocol import Ask, Bind, Collective, Command, Create, Fetch, Free, Lay, bases_of
 
-__all__ = ["HELD", "Unfinished"]
+__all__ = ["Unfinished"]
 
 #: Why a base has no content that is made when it is used.
-HELD = "engines were interrupted before they had made it"
+_HELD = "engines were interrupted before they had made it"
 
 #: Commands whose values nobody waits for any more, or that only move things.
 _ASKING = (Ask, Bind, Fetch, Lay)
@@ -191,7 +191,7 @@ class Unfinished:
         self._again |= {h: k for h, k in afresh.items() if h in missing}
         self._made |= {h: k for h, k in afresh.items() if h in made}
         for base in filter(None, [_alive(session.handles, h) for h in wanted]):
-            base.lost = HELD
+            base.lost = _HELD
 
     def _known(self, sent: Sent) -> Sent:
         """Return a batch that knows how far engines were in it."""
