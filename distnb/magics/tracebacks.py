@@ -65,8 +65,9 @@ class Tracebacks:
                     later.append(name)
                 elif x.dbase.lost:
                     lost.append(name)
-        fate = f"made when it is used: {', '.join(later)}; " if later else ""
-        fate += f"lost, to be made again: {', '.join(lost)}" if lost else "all arrays are whole"
+        texts = {"made when they are used": later, "lost, to be made again": lost}
+        fates = [f"{text}: {', '.join(names)}" for text, names in texts.items() if names]
+        fate = "; ".join(fates) or "all arrays are whole"
         if any(session.connection.sent for session in current.open_sessions()):
             fate = "what engines were writing is known when they answer"
         what = ": ".join(["KeyboardInterrupt", *map(str, interrupt.args)])

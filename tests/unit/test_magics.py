@@ -640,22 +640,31 @@ def test_errors_that_are_found_at_the_end_of_a_cell_have_no_lines_of_distnbs(
     assert "/distnb/" not in text
 
 
-@pytest.mark.parametrize("lost", ["", "b"])
-def test_an_interrupt_is_three_lines(shell, session, capsys, monkeypatch, lost):
+@pytest.mark.parametrize(
+    ("lost", "later", "told"),
+    [
+        ("", "", "all arrays are whole"),
+        ("b", "", "lost, to be made again: b"),
+        ("b", "b", "made when they are used: b"),
+        ("ab", "a", "made when they are used: a; lost, to be made again: b"),
+    ],
+)
+def test_an_interrupt_is_three_lines(shell, session, capsys, monkeypatch, lost, later, told):
     shell.run_cell("import distnb as dnb\na = dnb.ones(3000)\nb = a + 1")
     wait = session.connection.wait
 
     def press():
         monkeypatch.setattr(session.connection, "wait", wait)
-        if lost:
-            session.handles.lose([shell.user_ns[lost].dbase.handle], 10**6)
+        session.handles.lose([shell.user_ns[name].dbase.handle for name in lost], 10**6)
+        session.unfinished.wanted |= {shell.user_ns[name].dbase.handle for name in later}
         raise KeyboardInterrupt
 
     monkeypatch.setattr(session.connection, "wait", press)
     where, what, fate = shown_error(shell, capsys, "1 + 1\nfloat(a.sum())").splitlines()
     assert re.fullmatch(r"(Cell )?In ?\[\d+\] line 2: float\(a.sum\(\)\)", where)
     assert what == "KeyboardInterrupt: engines were at sum, fetch"
-    assert fate == ("lost, to be made again: b" if lost else "all arrays are whole")
+    assert fate == told
+    session.unfinished.wanted.clear()
 
 
 def test_what_a_cell_finds_at_its_end_is_its_error(shell, session, monkeypatch):
