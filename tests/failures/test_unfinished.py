@@ -268,3 +268,16 @@ def test_a_function_that_was_dropped_meanwhile(cluster, gate, monkeypatch):
     np.testing.assert_array_equal(found.to_numpy(), np.arange(9.0) + 40)
     del found
     quiet(cluster)
+
+
+def test_what_is_dropped_late_is_dropped_once(w):
+    """It was the first of the last that were dropped when it had to wait."""
+    more = [dnb.ones(9) for _ in range(3)]
+    w.session.flush()
+    del w.dist.a, w.np.a, more[1:]
+    w.session.flush()
+    assert w.session.unfinished.named
+    is_as_numpys(w)
+    del more
+    w.session.flush()
+    quiet(w.session)

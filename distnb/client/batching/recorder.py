@@ -142,10 +142,15 @@ class Recorder:
 
         That comes before all that is pending, which may name it.
         """
-        for handle in freed:
-            self.delete(handle)
+        self.drop(freed)
         self._commands[:0] = made
         self.recorded += len(made)
+
+    def drop(self, handles: Iterable[int]) -> None:
+        """Delete what was recorded as deleted before, and is still there."""
+        self._freeing = ()  # or the first of them would stand for those that it was with
+        for handle in handles:
+            self.delete(handle)
 
     def count(self, commands: int = 1) -> None:
         """Count commands that engines were sent past the recorder."""

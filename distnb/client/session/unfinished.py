@@ -256,8 +256,7 @@ class Unfinished:
 
     def _leave(self) -> None:
         """Forget it, for it is sent, or nobody wants it; drop what had to wait for that."""
-        for handle in self._dropped:
-            self._session.recorder.delete(handle)
+        self._session.recorder.drop(self._dropped)
         self.forget()
 
     def make(self, handle: int) -> bool:
