@@ -69,7 +69,7 @@ class Parts(Protocol):
 
 
 class Unfinished:
-    """The rest of the batches that were given up, in order. All is called with the session's lock.
+    """The rest of the batches that were given up, in order; kept with the session's lock.
 
     Attributes
     ----------
@@ -135,13 +135,12 @@ class Unfinished:
         sent, replies, known = outcome
         self.there = True
         if known and sent.again is not None and not any(r.failures for r in replies):
-            self._note(sent, replies)
+            self._note(sent, sent.again.commands, replies)
         else:  # nobody knows how far it was, or the rest depends on what failed
             self._clear = False
 
-    def _note(self, sent: Sent, replies: list[Reply]) -> None:
+    def _note(self, sent: Sent, commands: tuple[Command, ...], replies: list[Reply]) -> None:
         ledger, handles = self._session.ledger, self._session.handles
-        commands = sent.commands if sent.again is None else sent.again.commands
         for handle in {h for c in commands for h in _named(c)} - self._kept.keys():
             kept = ledger.kept.get(handle)
             if kept is not None:
