@@ -405,6 +405,14 @@ def test_where_an_array_is_dropped(cluster, monkeypatch):
     quiet(cluster)
 
 
+def test_before_an_array_is_made(monkeypatch):
+    """Ctrl-C may come between the two halves of making one: nothing of it is freed."""
+    dropped = []
+    monkeypatch.setattr("sys.unraisablehook", dropped.append)
+    Base.__new__(Base)
+    assert not dropped
+
+
 # Interrupts that come another way than from the notebook
 
 

@@ -70,7 +70,10 @@ class Entry:
     since: int
 
     def __del__(self) -> None:
-        if self.nbytes < 0:
+        try:
+            if self.nbytes < 0 or self.session is None:  # None: Ctrl-C came before it was made
+                return
+        except AttributeError:  # so did it where this is not compiled
             return
         interrupted = False
         while True:
