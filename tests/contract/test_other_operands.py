@@ -262,3 +262,14 @@ def test_norms_by_singular_values_and_lengths_of_transforms():
             found = dnb.linalg.norm(x, ord, keepdims=keepdims)
             same(found, np.linalg.norm(a, ord, keepdims=keepdims), rtol=1e-12)
     same(dnb.fft.irfft(dnb.ones(3), n=dnb.array(4)), np.fft.irfft(np.ones(3), n=4), rtol=1e-12)
+
+
+@pytest.mark.parametrize("tell", ["array_equal", "array_equiv"])
+def test_text_and_objects_are_compared_as_by_numpy(tell):
+    others = [None, ["a", "b", "c"], [[1], [1, 2]], "abc", {}, np.array([0, 1, 2], object)]
+    for other in [*others, np.array(["2020", "2021"], "M8[Y]"), [0, 1, 1 << 70]]:
+        for given in (other, np.arange(3), ["a", "b", "c"], None):
+            expected = getattr(np, tell)(given, other)
+            assert getattr(dnb, tell)(given, other) is expected
+            if given is not other and isinstance(given, np.ndarray):
+                assert getattr(dnb, tell)(dnb.arange(3), other) is expected

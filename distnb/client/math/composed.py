@@ -17,6 +17,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.differences import diff
 from distnb.client.math.scans import cumsum
+from distnb.client.math.ufuncs import of_no_numbers
 from distnb.client.record.creation import array, asarray, zeros_like
 from distnb.client.record.eager import session_of
 from distnb.client.record.namespace import stands_for
@@ -642,7 +643,10 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
     True
     """
     session = session_of(a1, a2)
-    x, y = asarray(a1, session=session), asarray(a2, session=session)
+    try:
+        x, y = asarray(a1, session=session), asarray(a2, session=session)
+    except (TypeError, ValueError):
+        return of_no_numbers(np.array_equiv, a1, a2)
     try:
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:

@@ -579,11 +579,19 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     refuse_masked(a2)
     try:
         x, y = asarray(a1), asarray(a2)
-    except TypeError:  # text and objects, which are no numbers
-        return False
+    except (TypeError, ValueError):
+        return of_no_numbers(np.array_equal, a1, a2, equal_nan=equal_nan)
     if x.shape != y.shape:
         return False
     same = elementwise("equal", x, y)
     if equal_nan and {x.dtype.kind, y.dtype.kind} & set("fc"):
         same = same | (elementwise("isnan", x) & elementwise("isnan", y))
     return bool(same.all())
+
+
+def of_no_numbers(tell: Callable[..., bool], *given: ArrayLike, **options: Any) -> bool:
+    """Return what NumPy tells of operands of which one is text, objects or ragged.
+
+    That is in the notebook; what is distributed is brought there, within the gather budget.
+    """
+    return tell(*(np.asarray(x) if isinstance(x, Array) else x for x in given), **options)
