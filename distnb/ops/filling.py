@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.geometry.slices import Sections
+from distnb.geometry.slices import Section, Sections
 from distnb.ops import philox, samplers, variates
 
 __all__ = ["drawer", "fill_index", "fill_random", "fill_value"]
@@ -26,17 +26,33 @@ def fill_index(
     block: np.ndarray, owned: tuple[Sections, ...], axis: int, start: Any, step: Any
 ) -> None:
     """Fill with ``start + step*i`` for the global index i along ``axis``, as arange does."""
-    runs = [
-        np.arange(s.count)[:, None] * s.period + np.arange(s.start, s.start + s.block)
-        for s in owned[axis]
-    ]
-    index = np.concatenate([r.reshape(-1) for r in runs])
     # NumPy's arange rounds, or wraps around, after each step in the dtype of the result.
     working = np.dtype({"?": np.int64, "e": np.float32}.get(block.dtype.char, block.dtype))
-    values = index.astype(working)
-    if (start, step) != (0, 1):
-        values = values * working.type(step) + working.type(start)
-    block[...] = values.reshape(tuple(-1 if a == axis else 1 for a in range(block.ndim)))
+    line = (working.type(start), working.type(step)) if (start, step) != (0, 1) else None
+    runs, shape = owned[axis], tuple(-1 if a == axis else 1 for a in range(block.ndim))
+    if block.ndim == 1 and working == block.dtype and [s.count for s in runs] == [1]:
+        first = runs[0].start
+        for lo in range(0, block.size, philox.TILE):
+            tile = block[lo : lo + philox.TILE]
+            tile[...] = np.arange(first + lo, first + lo + len(tile))
+            _along(tile, line)
+        return
+    values = np.concatenate([_indices(s) for s in runs]).astype(working)
+    block[...] = _along(values, line).reshape(shape)
+
+
+def _indices(s: Section) -> np.ndarray:
+    """Return the global indices of a section."""
+    firsts = np.arange(s.count)[:, None] * s.period
+    return (firsts + np.arange(s.start, s.start + s.block)).reshape(-1)
+
+
+def _along(values: np.ndarray, line: tuple[Any, Any] | None) -> np.ndarray:
+    """Take indices, in place, to the numbers of a line: its start, and its step."""
+    if line is not None:
+        values *= line[1]
+        values += line[0]
+    return values
 
 
 def fill_random(

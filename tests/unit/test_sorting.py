@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from distnb.engines.collectives import splitters as sorting
 from distnb.engines.runtime.exchange import TAGS_PER_COMMAND
+from distnb.ops.orders import stable_order, taken
 
 VALUES = {
     "numbers": st.integers(-50, 50).map(float),
@@ -64,3 +65,27 @@ def test_rounds_of_any_length_have_tags(members):
     assert sorting.rounds(n, n) == 1
     assert sorting.rounds(n + 1, n) == 2
     assert sorting.rounds(1 << 55, n) < TAGS_PER_COMMAND
+
+
+@given(st.data())
+def test_equal_elements_stay_in_order(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
+    shape = data.draw(st.sampled_from([(200,), (3, 65), (70, 2), (2, 3, 80), (5,), (0, 70), (1, 0), ()]))
+    x = rng.integers(0, data.draw(st.sampled_from([1, 4, 100, 1 << 20])), shape)
+    code = data.draw(st.sampled_from("bHiqQefdD"))
+    if code in "efdD":
+        special = rng.choice([np.nan, -0.0, 0, np.inf], shape)
+        x = np.where(rng.random(shape) < 0.1, special, x)
+    with np.errstate(over="ignore"):
+        x = np.asarray(x).astype(code)
+    for axis in [-1, *range(x.ndim)]:
+        np.testing.assert_array_equal(
+            stable_order(x, axis), np.argsort(x, axis, kind="stable"), strict=True
+        )
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 0), (0, 0), (0, 5), (2, 0), (1, 5)])
+def test_elements_in_an_order(shape):
+    rows = np.arange(np.prod(shape)).reshape(shape) * 3
+    for order in (np.argsort(-rows, -1), np.argsort(-rows, -1)[:, :2]):
+        np.testing.assert_array_equal(taken(rows, order), np.take_along_axis(rows, order, -1))

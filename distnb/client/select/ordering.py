@@ -25,6 +25,7 @@ from distnb.common.ndarrays import QUICK
 from distnb.geometry.axes import Block
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
+from distnb.ops.orders import stable_order
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sorted_with_positions", "topk"]
 
@@ -32,7 +33,9 @@ _POSITION = np.dtype(np.intp)
 
 
 def _stably(a: np.ndarray, axis: SupportsIndex | None = -1) -> np.ndarray:
-    return np.argsort(a, axis, kind="stable")
+    if axis is None or a.ndim == 0:
+        return np.argsort(a, axis, kind="stable")
+    return stable_order(a, one_axis(axis, a.ndim))
 
 
 @stands_for(np.argsort)
@@ -82,8 +85,9 @@ def argsort(
         found = argsort(reverse(x, d), d, stable=True)
         return (x.shape[d] - 1) - reverse(found, d)
     if x.here is not None:
-        keep = True if kind is None and stable is None else stable
-        return array_of(x.session, np.argsort(x.here, d, kind, stable=keep))
+        if kind is None and stable in (None, True):
+            return array_of(x.session, stable_order(x.here, d))
+        return array_of(x.session, np.argsort(x.here, d, kind, stable=stable))
     return _positions_by([x], d)
 
 

@@ -22,6 +22,7 @@ from distnb.engines.collectives.splitters import Splitters, line_of
 from distnb.engines.runtime.exchange import TAGS_PER_COMMAND, Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
+from distnb.ops.orders import stable_order, taken
 from distnb.wire.protocol import Collective
 
 __all__ = ["Sort", "message", "room"]
@@ -79,41 +80,53 @@ class Sort:
         if self.sources[0].block is None:
             return
         before = clock.switch(COMPUTE)
-        rows = self._sorted()
-        clock.switch(before)
+        in_place = len(self.sources) == 1 and self.outs[0] is self.sources[0]
+        if in_place:
+            self._sort_there()
         if self.others:
+            rows = _rows(self.sources[0].block, self.axis) if in_place else self._sorted()
+            clock.switch(before)
             taken = self._borders(rows, exchange, clock)
             merged = self._trade(rows, taken, exchange)
             exchange.finish()  # what is sent may lie in the block
-            before = clock.switch(COMPUTE)
+            clock.switch(COMPUTE)
             self._deliver(_merge(merged))
-            clock.switch(before)
-        elif rows.dtype.names or self.outs[0] is not self.sources[0]:
-            stop = self.start + self.outs[0].shape[self.axis]
-            self._deliver(rows[:, self.start : stop])
+        elif not in_place:
+            self._reorder()
+        clock.switch(before)
+
+    def _sort_there(self) -> None:
+        """Sort the rank's part of the keys, which are all, where the result will be."""
+        block: Any = self.sources[0].block
+        if self.places:
+            block.partition(self.places, axis=self.axis)
+        else:
+            block.sort(axis=self.axis, kind=self.kind)
+
+    def _reorder(self) -> None:
+        """Put whole 1-D slices, which this rank has to itself, into their order."""
+        order = self._order()[:, self.start : self.start + self.outs[0].shape[self.axis]]
+        for source, out in zip(self.sources, self.outs, strict=True):
+            if out.block is not None:
+                slices = np.moveaxis(out.block, self.axis, -1)
+                rows = _rows(source.block, self.axis)
+                slices[...] = taken(rows, order).reshape(slices.shape)
+
+    def _order(self) -> np.ndarray:
+        """Return the places of this rank's keys, in the order of the result."""
+        keys = _rows(self.sources[0].block, self.axis)
+        if self.places:
+            return np.argpartition(keys, self.places, axis=-1)
+        return _order(keys, self.reach, self.last)
 
     def _sorted(self) -> np.ndarray:
-        """Return this rank's sorted part of each 1-D slice: records of elements if more travels.
-
-        Where the keys are all, and the result takes their place, they are sorted there.
-        """
-        blocks = [base.block for base in self.sources]
-        if len(blocks) == 1 and self.outs[0] is self.sources[0]:
-            block: Any = blocks[0]
-            if self.places:
-                block.partition(self.places, axis=self.axis)
-            else:
-                block.sort(axis=self.axis, kind=self.kind)
-            return _rows(block, self.axis)
-        parts = [_rows(block, self.axis) for block in blocks]
-        if self.places:
-            order = np.argpartition(parts[0], self.places, axis=-1)
-        else:
-            order = _order(parts[0], self.reach, self.last)
+        """Return this rank's sorted part of each 1-D slice: records of keys and what travels."""
+        parts = [_rows(base.block, self.axis) for base in self.sources]
+        order = self._order()
         dtype = np.dtype([(f"f{i}", part.dtype) for i, part in enumerate(parts)])
         found = np.empty(order.shape, dtype)
         for i, part in enumerate(parts):
-            found[f"f{i}"] = np.take_along_axis(part, order, axis=-1)
+            found[f"f{i}"] = taken(part, order)
         return found
 
     def _borders(self, rows: np.ndarray, exchange: Exchange, clock: Clock) -> np.ndarray:
@@ -170,14 +183,14 @@ def _rows(block: np.ndarray | None, axis: int) -> np.ndarray:
 def _order(rows: np.ndarray, reach: int, last: bool) -> np.ndarray:
     """Return the order of each row, as far as to its ``reach`` first or last elements."""
     if reach > rows.shape[1] // 8:
-        order = np.argsort(rows, axis=-1, kind="stable")
+        order = stable_order(rows)
         return order[:, -reach:] if last else order[:, :reach]
     found = np.empty((len(rows), reach), np.intp)
     for row, into in zip(rows, found, strict=True):
         place = len(row) - reach if last else reach - 1
         border = np.partition(row, place)[place] if reach else row[0]
         some = np.flatnonzero(~(row < border) if last else ~(row > border))
-        order = some[np.argsort(row[some], kind="stable")]
+        order = some[stable_order(row[some])]
         into[...] = order[len(order) - reach :] if last else order[:reach]
     return found
 
