@@ -637,7 +637,9 @@ def is_left_out(line, arrays):
     cannot do what it is asked if there are no elements to do it with; rounds on the way where it
     computes in what it is given (half precision in ``fft``, ``out=`` of ``std``); takes for
     ``out=`` of a scan without an axis what has as many elements, and a fraction for an index if it
-    is a single one. What ``put`` makes of an infinity in an array of integers C leaves open.
+    is a single one. What ``put`` makes of an infinity in an array of integers C leaves open,
+    and what negative numbers are without a sign; NumPy's quick sort the order of NaN, which number
+    those of ``unique_inverse``; float16's comparison of records puts NaN first.
     """
     kinds = "".join(x.dtype.char for x, _ in arrays.values())
     empty = any(not x.size for x, _ in arrays.values())
@@ -660,7 +662,10 @@ def is_left_out(line, arrays):
         words += ["take", "put", "insert", "compress"]
         words += ["mean(", "var(", "std("] if "where=" in line else []
     if any(x.dtype.kind in "fc" and not np.isfinite(x).all() for x, _ in arrays.values()):
-        words += ["put("]
+        words += ["put(", "unique_inverse(", "unique_all("]
+        words += ["unique("] if "e" in kinds else []
+    if "out=" in line and any(x.dtype.kind == "u" for x, _ in arrays.values()):
+        words += ["mean("] + (["min", "max"] if "initial=-1" in line else [])
     if "np.float32(2)" in line or ", 0.5" in line:
         words += ["take("]
     if "out=" in line:

@@ -1216,3 +1216,20 @@ def test_nan_to_num_of_numpys_array_is_in_it():
     x = np.array([1.0, np.nan])
     assert dnb.nan_to_num(x, copy=False) is x
     assert x.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("key", [-1, (..., -1), (-1, ...)], ids=str)
+@pytest.mark.parametrize("dtype", ["?", "i", "f"])
+def test_a_list_for_an_element(key, dtype):
+    """A bool tells whether it is empty; of what shape it is is not asked, but where it is a view."""
+    for value in ([], [0], [[1], [0]], (0,), [1, 2], [[]], np.ones((2, 1)), [True]):
+        for write in ("x[key] = value", "x.flat[-1] = value", "x.reshape(-1)[key] = value"):
+            found = []
+            for xp in (np, dnb):
+                x = xp.zeros(4, dtype)
+                try:
+                    exec(write, {"x": x, "key": key, "value": value})
+                    found.append(np.asarray(x).tolist())
+                except (TypeError, ValueError) as error:
+                    found.append(type(error))
+            assert found[0] == found[1], (value, write)

@@ -498,7 +498,7 @@ class DistArray(Array):
             return
         view, is_element = index_view(self._view or self.dview, key)
         if is_element or view.shape or isinstance(value, list | tuple):
-            check_levels(value, len(view.shape), self.dtype, is_element)
+            value = check_levels(value, len(view.shape), self.dtype, is_element)
         assign(self.alias(view), storable_number(value, self.dtype))
 
     @property

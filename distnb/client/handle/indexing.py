@@ -8,7 +8,6 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Axes, Shape, Subscript
 from distnb.common.errors import explain
@@ -42,19 +41,22 @@ def no_bool(axis: Any) -> Any:
     return axis
 
 
-def check_levels(value: ArrayLike, ndim: int, dtype: np.dtype, element: bool) -> None:
-    """Raise what NumPy raises for a list that has more levels than its target has axes.
+def check_levels(value: Any, ndim: int, dtype: np.dtype, element: bool) -> Any:
+    """Return a value to assign; raise what NumPy raises for a list of too many levels.
 
-    Of no axes that is an element, or a view, of which NumPy tells in another way.
+    Of no axes that is an element, or a view, of which NumPy tells in another way: a bool that is an
+    element tells whether a list is empty.
     """
     if not ndim and not element and isinstance(value, list | tuple):
         np.empty((), dtype)[...] = value
     if not ndim:
+        one = np.empty(1, dtype)
         if isinstance(value, list | tuple):
-            np.empty(1, dtype)[0] = value
-        elif np.ndim(value):  # NumPy says whether that is a number
-            np.empty(1, dtype)[0] = np.zeros(np.shape(value), dtype)
-        return
+            one[0] = value
+            return one[0] if element else value
+        if np.ndim(value):  # NumPy says whether that is a number
+            one[0] = np.zeros(np.shape(value), dtype)
+        return value
     levels, first = 0, value
     while isinstance(first, list | tuple) and first:
         levels, first = levels + 1, first[0]
@@ -62,6 +64,7 @@ def check_levels(value: ArrayLike, ndim: int, dtype: np.dtype, element: bool) ->
         raise ValueError(
             explain("value to assign", f"{levels} levels of lists", f"at most {ndim}", "flatten it")
         )
+    return value
 
 
 def place_of(index: tuple[Any, ...], shape: Ints) -> tuple[int, ...]:

@@ -163,9 +163,13 @@ def _repeated(value: ArrayLike, key: Any, flat: Array) -> Array:
 
 
 def _held(value: ArrayLike, dtype: np.dtype, key: Any) -> np.ndarray:
-    """Return what is no array as one; numbers that it cannot hold are refused, as NumPy does."""
+    """Return what is no array as one; numbers that it cannot hold are refused, as NumPy does.
+
+    A bool that is an element tells whether a list is empty.
+    """
     try:
-        return np.asarray(value, dtype)
+        number = bool(value) if dtype.char == "?" and _is_integer(key) else value
+        return np.asarray(number, dtype)
     except (TypeError, OverflowError) as error:
         if not _is_integer(key):
             raise
