@@ -70,7 +70,9 @@ def test_rounds_of_any_length_have_tags(members):
 @given(st.data())
 def test_equal_elements_stay_in_order(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
-    shape = data.draw(st.sampled_from([(200,), (3, 65), (70, 2), (2, 3, 80), (5,), (0, 70), (1, 0), ()]))
+    shape = data.draw(
+        st.sampled_from([(200,), (3, 65), (70, 2), (2, 3, 80), (5,), (0, 70), (1, 0), ()])
+    )
     x = rng.integers(0, data.draw(st.sampled_from([1, 4, 100, 1 << 20])), shape)
     code = data.draw(st.sampled_from("bHiqQefdD"))
     if code in "efdD":
