@@ -9,9 +9,11 @@ the one with the right key gets in, and what travels is encrypted (CURVE).
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,8 @@ __all__ = ["BatchServer"]
 
 #: Milliseconds to wait for a batch that was sent before.
 _LATE = 10_000
+#: Seconds for which an engine that has answered looks for the next batch, before it sleeps.
+_SOON = 300e-6
 #: Bytes that are kept for a reply where memory has run out: what tells of many failures is long.
 _SPARE = 1 << 22
 
@@ -137,10 +141,11 @@ class BatchServer:
         if channel is None:
             return
         self._step(channel)
-        if channel.busy:  # then no descriptor tells of what may be there
-            self._loop.call_soon(self._listen)
         if channel.closed:  # the client is gone
             self._leave()
+        elif self._channel is not None and (channel.busy or _soon(channel)):
+            # Of what was read ahead no descriptor tells.
+            self._loop.call_soon(self._listen)
 
     def _step(self, channel: Channel | Stream) -> None:
         """Take a message and run the batch that it completes."""
@@ -185,6 +190,19 @@ class BatchServer:
         except MemoryError:
             self._spare = None
             return _as_sent(number, reply)
+
+
+def _soon(channel: Channel | Stream) -> bool:
+    """Tell whether the next batch comes in a moment; meanwhile others may have the core.
+
+    A process that sleeps is woken late, and at the cost of the notebook if they share a core.
+    """
+    until = perf_counter() + _SOON
+    while perf_counter() < until:
+        if channel.ready():
+            return True
+        os.sched_yield()
+    return False
 
 
 def _as_sent(number: int, reply: Reply) -> tuple[bytes, list[np.ndarray]]:
