@@ -36,7 +36,9 @@ ORDER: dict[str, str] = {
         lazy calling shared_segments memory_pool
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
-    "distnb.ops": "fast scalars philox variates samplers filling matrix_functions semirings table",
+    "distnb.ops": """
+        fast orders scalars philox variates samplers filling matrix_functions semirings table
+    """,
     "distnb.measure": """
         quantities replay comparison metrics advice events notebook_clock records snapshot
     """,
