@@ -639,7 +639,9 @@ def is_left_out(line, arrays):
     ``out=`` of a scan without an axis what has as many elements, and a fraction for an index if it
     is a single one. What ``put`` makes of an infinity in an array of integers C leaves open,
     and what negative numbers are without a sign; NumPy's quick sort the order of NaN, which number
-    those of ``unique_inverse``; float16's comparison of records puts NaN first.
+    those of ``unique_inverse``; float16's comparison of records puts NaN first, and a product of
+    some is inf * 0 in one order. With ``initial`` NumPy's ``power`` and its like see the last
+    element alone, and ``nanquantile`` of no axes has those of ``q`` elsewhere than ``quantile``.
     """
     kinds = "".join(x.dtype.char for x, _ in arrays.values())
     empty = any(not x.size for x, _ in arrays.values())
@@ -665,7 +667,12 @@ def is_left_out(line, arrays):
         words += ["put(", "unique_inverse(", "unique_all("]
         words += ["unique("] if "e" in kinds else []
     if "out=" in line and any(x.dtype.kind == "u" for x, _ in arrays.values()):
-        words += ["mean("] + (["min", "max"] if "initial=-1" in line else [])
+        words += ["mean(", "nanmin(", "nanmax("]
+        words += ["min", "max"] if "initial=-1" in line else []
+    if "initial" in line:
+        words += ["power.reduce", "arctan2.reduce", "hypot.reduce"]
+    if "axis=()" in line:
+        words += ["nanquantile", "nanpercentile"]
     if "np.float32(2)" in line or ", 0.5" in line:
         words += ["take("]
     if "out=" in line:
@@ -673,7 +680,7 @@ def is_left_out(line, arrays):
     if any(k in kinds for k in "FD?"):
         words += ["histogram"]
     if "e" in kinds:
-        words += ["fft"]
+        words += ["fft", "prod("]
     return any(word in line for word in words)
 
 
