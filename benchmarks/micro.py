@@ -67,7 +67,7 @@ def pressed():
     os.kill(os.getpid(), signal.SIGINT)
 
 found = {"no cluster": seconds(launch.running_default_cluster)}
-dnb.config.cutoff = 0
+dnb.config.cutoff, dnb.config.place, dnb.config.recover = 0, "engines", "never"
 session = dnb.start(3)
 total = waiting()
 threading.Timer(1, pressed).start()
