@@ -101,7 +101,7 @@ def chunked(n: int, sync: bool) -> Iterator[Case]:
         "n.h5",
     )
     write = synced(lambda: _to_h5("m.h5", x), "m.h5", sync)
-    yield Case("HDF5, save", "", lambda: dnb.save("d.h5", ours), {"h5py": write})
+    yield Case("HDF5, save", "", lambda: dnb.save("d.h5", ours, overwrite=True), {"h5py": write})
     peers: dict[str, Step] = {
         "zarr": lambda: zarr.create_array("m.zarr", data=x, overwrite=True),
     }

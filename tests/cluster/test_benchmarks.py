@@ -41,3 +41,26 @@ def test_small_benchmarks_agree_with_numpy(tmp_path):
     assert rows["W1"]["distnb"]["equal"]
     assert all(one["value"] > 0 for one in results["micro"])
     assert (tmp_path / "speed.png").stat().st_size > 0
+
+
+_SMALL = {
+    "graphs": "--scale 8 --graphs 8 --paths 8 --side 128 --rounds 1",
+    "files": "--megabytes 16 --side 500 --rounds 1 --rounds-cold 1",
+}
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.parametrize("module", sorted(_SMALL))
+def test_other_benchmarks_run(module, tmp_path):
+    command = [sys.executable, "-m", f"benchmarks.{module}", *_SMALL[module].split()]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"DISTNB_ALLOW_ROOT": "1", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) > 8
