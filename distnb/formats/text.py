@@ -138,11 +138,17 @@ def kinds_of(
     """
     found = table_of(text, names, wanted, {}, options)
     kinds = {field.name: dtype_of(str(field.type)) for field in found.schema}
-    for name in [n for n in wanted if kinds[n] == "<f8" and found[n].null_count < len(found)]:
+    for name in [n for n in wanted if kinds[n] == "<f8" and _are_long(found[n])]:
         with suppress(ValueError):
             table_of(text, names, [name], {name: "<u8"}, options)
             kinds[name] = "<u8"
     return kinds | dict.fromkeys(_in_hex(text, names, found, options))
+
+
+def _are_long(column: Any) -> bool:
+    """Tell whether floats may be integers that need all 64 bits."""
+    given = column.drop_null().to_numpy()
+    return bool((given >= 2.0**63).any()) and bool((given == np.floor(given)).all())
 
 
 def _in_hex(text: bytes, names: Sequence[str], table: Any, options: dict[str, Any]) -> list[str]:
@@ -150,7 +156,7 @@ def _in_hex(text: bytes, names: Sequence[str], table: Any, options: dict[str, An
 
     For pandas and NumPy these are text.
     """
-    if b"0x" not in text and b"0X" not in text:
+    if b"x" not in text and b"X" not in text:  # of "0x" a search stops at each 0
         return []
     import pyarrow.compute as pc
 

@@ -134,6 +134,8 @@ def _rows(lines: list[bytes], options: dict[str, Any]) -> list[bytes]:
     if given is None:
         return lines
     text, found, begin = b"".join(lines), list[bytes](), 0
+    if given[0].encode() not in text:
+        return lines
     shown, within = Quotes(*given).masked(text)
     for line in shown.split(b"\n"):
         end = min(len(text), begin + len(line) + 1)
