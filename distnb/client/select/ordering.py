@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create
-from distnb.client.handle.conversion import array_of, as_dist, copied, record_collective
+from distnb.client.handle.conversion import (
+    array_of,
+    as_dist,
+    copied,
+    in_layout,
+    record_collective,
+)
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import one_axis
 from distnb.client.reach.admission import admitted
@@ -96,12 +102,12 @@ def _positions_by(keys: Sequence[Array], d: int) -> Array:
     first = keys[0]
     layout = table.sorted_layout(first.placed, d, first.session.size)
     uncut = table.sorting_layout(first.shape, layout, d, first.session.size)
-    carried = [copied(x, x.dtype, uncut) for x in keys]
+    carried = [in_layout(first, uncut), *(copied(x, x.dtype, uncut) for x in keys[1:])]
     carried.append(
         create(first.session, first.shape, _POSITION, uncut, ("index", d, *_numbers(first, d)))
     )
     while len(carried) > 1:  # a stable sort by the least significant key first
-        _record(carried, carried, d, 0)
+        _record(carried, carried[1:], d, 0)
         carried = carried[1:]
     found = carried[0]
     return found if uncut == layout else copied(found, _POSITION, layout)
@@ -267,11 +273,11 @@ def _partitioned(x: Array, d: int, places: Ints, positions: bool) -> Array:
     if small and (near := x.near) is not None:  # or another thread has given it to engines
         found: Any = numpys(near, places, d)
         return made_of(session, np.ascontiguousarray(found), layout)
-    carried = [copied(x, x.dtype, uncut)]
+    carried = [in_layout(x, uncut) if positions else copied(x, x.dtype, uncut)]
     if positions:
         how = ("index", d, *_numbers(x, d))
         carried.append(create(session, x.shape, _POSITION, uncut, how))
-    _record(carried, carried, d, 0, places)
+    _record(carried, carried[-1:], d, 0, places)
     return carried[-1] if uncut == layout else copied(carried[-1], kind, layout)
 
 

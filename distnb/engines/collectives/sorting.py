@@ -36,7 +36,7 @@ class Sort:
 
     ``command.ins`` are the keys and what travels with them, all in one layout. The outputs are the
     same bases, or others on the same grid that take, of each sorted 1-D slice, as many elements as
-    they are long. ``command.args`` are the axis, NumPy's ``kind`` (None or ``'stable'``), and the
+    they are long; fewer are those of the last inputs. ``command.args`` are the axis, NumPy's ``kind`` (None or ``'stable'``), and the
     first position that is taken. A split axis must lie in blocks, one for each engine. With more
     arguments, positions, an axis that is not split is partitioned around these.
     """
@@ -45,6 +45,8 @@ class Sort:
         self.axis, self.kind, self.start, *self.places = command.args
         self.sources = [store.bases[x.base] for x in command.ins]
         self.outs = [store.bases[x.base] for x in command.outs]
+        #: How many of the first inputs are in no output.
+        self.dropped = len(self.sources) - len(self.outs)
         self.line = line_of(self.sources[0], (self.axis,), store.rank)
         self._leave_out()
         self.n = int(self.line.held.sum())
@@ -106,7 +108,7 @@ class Sort:
     def _reorder(self) -> None:
         """Put whole 1-D slices, which this rank has to itself, into their order."""
         order = self._order()[:, self.start : self.start + self.outs[0].shape[self.axis]]
-        for source, out in zip(self.sources, self.outs, strict=True):
+        for source, out in zip(self.sources[self.dropped :], self.outs, strict=True):
             if out.block is not None:
                 slices = np.moveaxis(out.block, self.axis, -1)
                 rows = _rows(source.block, self.axis)
@@ -168,7 +170,7 @@ class Sort:
 
     def _deliver(self, rows: np.ndarray) -> None:
         """Put sorted 1-D slices into this rank's parts of the outputs."""
-        for i, out in enumerate(self.outs):
+        for i, out in enumerate(self.outs, start=self.dropped):
             if out.block is not None:
                 slices = np.moveaxis(out.block, self.axis, -1)
                 slices[...] = (rows[f"f{i}"] if rows.dtype.names else rows).reshape(slices.shape)
