@@ -53,7 +53,34 @@ abs(x) + x.tolist()
 """
 
 
-@pytest.mark.parametrize("line", LINES.strip().splitlines())
+#: The same, of which NumPy's may be views of what nobody sees.
+MORE = """
+np.isclose(x, 3)
+np.triu(x)
+np.tril(x, 1)
+np.select([x > 3, x > 2], [x, y])
+np.zeros_like(x, order="C")
+np.zeros_like(x, order="A")
+np.zeros_like(x.copy(), order="F")
+np.ones_like(x, order="F")
+np.full_like(x, 3, order="C")
+np.full_like(x.copy(), 3, order="F")
+np.zeros_like(x.tolist(), order="F")
+np.add(x, y, order="C")
+np.add(x, 1, order="F")
+np.sqrt(x, order="A")
+np.multiply(x, v, order="F")
+np.divmod(x, 3, order="C")[0]
+x.copy()[:, [1, 0]]
+x.copy()[..., [0, 1]]
+x.copy()[::2, [0, 1]]
+x.copy()[:, [[0, 1], [1, 1]]]
+x.copy()[:, [True] + [False] * (x.shape[1] - 2) + [True]]
+x.copy()[:, np.arange(x.shape[1]) > 0]
+"""
+
+
+@pytest.mark.parametrize("line", (LINES + MORE[1:]).strip().splitlines())
 @pytest.mark.parametrize("place", ["engines", "auto"])
 def test_results_lie_as_numpys(session, line, place):
     def run(m, x, v):
@@ -62,7 +89,8 @@ def test_results_lie_as_numpys(session, line, place):
         found = eval(line, {"np": m, "x": x, "y": y, "v": v})
         flat = found.ravel()
         flat[...] = 7  # which is the array's own if that is in C order
-        return found, found.ravel("K"), found.strides, found.flags.f_contiguous, found.base is None
+        own = found.base is None or line in MORE
+        return found, found.ravel("K"), found.strides, found.flags.f_contiguous, own
 
     with setting(place=place):
         for shape in ((3, 4), (2, 3, 4)):

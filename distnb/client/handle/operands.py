@@ -25,6 +25,8 @@ __all__ = [
 #: protocols that it has itself.
 _UNDERSTOOD = (Array, Readable, np.ndarray, np.generic, list, tuple, *NUMBERS)
 _TEXTS = (str, bytes, bytearray)
+#: What a class has whose objects have a length, and items. (Of an enumeration the class has.)
+_ITEMS = ("__len__", "__getitem__")
 
 
 def understood(x: Any) -> bool:
@@ -39,7 +41,7 @@ def understood(x: Any) -> bool:
 def is_sequence(x: object) -> bool:
     """Tell whether NumPy reads something item by item: what has a length and items, but no text."""
     kind = type(x)
-    has = hasattr(kind, "__len__") and hasattr(kind, "__getitem__")
+    has = all(any(name in vars(c) for c in kind.__mro__) for name in _ITEMS)
     return has and not (isinstance(x, _TEXTS) or hasattr(kind, "keys"))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid
@@ -16,6 +17,7 @@ from distnb.client.handle.fields import fits
 from distnb.client.handle.host_arrays import home, watched
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
+from distnb.client.reach.kept_order import axes_of, in_their_order
 from distnb.client.reach.whole_functions import written_in_reach
 from distnb.client.record.creation import asarray, empty, empty_like, ones, ones_like
 from distnb.client.record.eager import written_plain
@@ -53,8 +55,12 @@ def _triangle(m: ArrayLike, k: int, upper: bool) -> Array:
     if x.here is not None:
         return array_of(x.session, (np.triu if upper else np.tril)(x.here, k))
     x = broadcast(x, x.shape * 2) if x.ndim == 1 else x
-    mask, zero = _below(empty_like(x, bool), k - upper), x.dtype.type(0)
-    return elementwise("where", mask, *((zero, x) if upper else (x, zero)))
+    mask, zero = _below(empty_like(x, bool, "C"), k - upper), x.dtype.type(0)
+    numpys: np.ndarray = as_strided(np.empty(1, bool), x.shape[-2:], (x.shape[-1], 1))
+    run = lambda mask, x: elementwise(  # noqa: E731
+        "where", mask, *((zero, x) if upper else (x, zero)), order="C"
+    )
+    return in_their_order(run, (mask, x), axes_of((numpys, x)))
 
 
 @stands_for(np.tril, small="exact")

@@ -19,7 +19,7 @@ from distnb.client.handle.array import Array
 from distnb.client.reach.aliasing import outline
 from distnb.geometry.layout import Ints
 
-__all__ = ["axes_in", "axes_of", "in_their_order"]
+__all__ = ["axes_asked", "axes_in", "axes_of", "in_their_order"]
 
 
 def axes_of(operands: Sequence[object]) -> Ints:
@@ -47,6 +47,17 @@ def axes_in(x: Array, order: str) -> Ints:
     flags = outline(x).flags
     fortran = order == "F" or (order == "A" and flags.f_contiguous and not flags.c_contiguous)
     return tuple(range(x.ndim)[::-1]) if fortran and x.ndim > 1 else ()
+
+
+def axes_asked(operands: Sequence[object], order: str) -> Ints:
+    """Return the axes, as they lie, of an elementwise result in an order: C, F, A or K."""
+    if order == "K":
+        return axes_of(operands)
+    given = [x for x in operands if isinstance(x, Array | np.ndarray) and x.ndim]
+    flags = [x.flags if isinstance(x, np.ndarray) else outline(x).flags for x in given]
+    alike = all(f.f_contiguous for f in flags) and not all(f.c_contiguous for f in flags)
+    fortran = order == "F" or (order == "A" and alike)
+    return tuple(range(max((x.ndim for x in given), default=0))[::-1]) if fortran else ()
 
 
 def in_their_order(run: Callable[..., Any], operands: Sequence[Any], axes: Ints) -> Any:

@@ -8,7 +8,7 @@ nowhere. So each function has one rule for layouts, and that is its own code.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,22 @@ from distnb.client.transport.contract import Buffers, Transport
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import follow
 
-__all__ = ["Part", "part", "promise"]
+__all__ = ["Part", "lies", "part", "promise"]
 
-#: Layouts that are kept, at most.
+#: Results of which it is kept how they lie, at most.
 _MOST = 4096
+
+
+class Lies(NamedTuple):
+    """How a result lies on engines."""
+
+    #: Its layout, or that of a copy if it is a view.
+    layout: Layout
+    #: Its axes in the order of its base, and the layout of that; none in C order.
+    axes: Ints
+    base: Layout
+    #: Whether elements have no say in it.
+    sure: bool = True
 
 
 class Part:
@@ -73,25 +85,30 @@ def promise(
     return made if depth <= DEEPEST else made.settled()
 
 
-def _layout(
+def _layout(*what: Any) -> Layout:
+    return lies(*what).layout
+
+
+def lies(
     session: Session,
     function: Callable[..., Any],
     args: tuple[Any, ...],
     options: dict[str, Any],
     shape: Ints,
     index: int,
-) -> Layout:
+) -> Lies:
+    """Return how a result lies; the arguments are those of :func:`promise`."""
     stage: _Stage = session.extensions[_Stage]
     key = (function, _known(args), _known(options), shape, index)
     try:
-        found = stage.layouts.get(key)
+        found = stage.known.get(key)
     except TypeError:  # nothing that can be looked up
         return stage.play(session.size, function, args, options, shape, index)
     if found is None:
-        if len(stage.layouts) >= _MOST:
-            stage.layouts.clear()
+        if len(stage.known) >= _MOST:
+            stage.known.clear()
         found = stage.play(session.size, function, args, options, shape, index)
-        stage.layouts[key] = found
+        stage.known[key] = found
     return found
 
 
@@ -120,7 +137,7 @@ class _Stage:
     """The rehearsals of a session, and what was found."""
 
     def __init__(self) -> None:
-        self.layouts: dict[Any, Layout] = {}
+        self.known: dict[Any, Lies] = {}
         #: Those in which nothing is played just now: one for each thread at a time.
         self._idle: list[Session] = []
 
@@ -132,8 +149,8 @@ class _Stage:
         options: dict[str, Any],
         shape: Ints,
         index: int,
-    ) -> Layout:
-        """Return the layout of a result; that of a new array, if it depends on elements."""
+    ) -> Lies:
+        """Return how a result lies; if that depends on elements, as a new array."""
         try:
             session = self._idle.pop()
         except IndexError:
@@ -142,19 +159,26 @@ class _Stage:
             with np.errstate(all="ignore"):
                 found = function(*_cast(session, args), **_cast(session, options))
             found = found[index] if isinstance(found, tuple | list) else found
-            layout = _own(found) if found.shape == shape else None
+            known = _own(found) if found.shape == shape else None
             del found
             recorder: Recorder = session.recorder
             recorder.take()
             self._idle.append(session)
         except Exception:
-            layout = None
-        return default_layout(shape, size) if layout is None else layout
+            known = None
+        layout = default_layout(shape, size)
+        return Lies(layout, (), layout, sure=False) if known is None else known
 
 
-def _own(x: Array) -> Layout:
-    """Return the layout of an array, or that of a copy if it is a view."""
-    return x.dbase.layout if is_whole(x) else follow(x.placed, x.session.size)[0]
+def _own(x: Array) -> Lies:
+    """Return how an array lies."""
+    base = x.dbase.layout
+    if is_whole(x):
+        return Lies(base, (), base)
+    order = [axis for axis, _, _ in x.dview.dims]
+    axes = tuple(sorted(range(x.ndim), key=order.__getitem__))
+    turned = x.dview.transpose(axes).is_whole(x.dbase.shape)
+    return Lies(follow(x.placed, x.session.size)[0], axes if turned else (), base)
 
 
 def _depth(x: Any) -> int:

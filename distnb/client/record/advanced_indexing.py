@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, Elements, read_only
-from distnb.client.handle.conversion import array_of, broadcast, check_session, move_out
+from distnb.client.handle.conversion import broadcast, check_session, move_out
 from distnb.client.handle.host_arrays import all_here, stored, watched
 from distnb.client.handle.indexing import BASIC, index_view
 from distnb.client.handle.operands import is_sequence
 from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.small_views import laid
 from distnb.client.reach.whole_functions import put_in_reach
 from distnb.client.record.gather_scatter import (
     Flat,
@@ -90,7 +91,7 @@ def get_advanced(x: Array, key: Subscript) -> Any:
     """
     here: Any = x.here
     if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
-        return array_of(x.session, np.asarray(here[plain[1:]]))
+        return laid(x.session, np.array(here[plain[1:]], order="K"), ())
     index = Index(x, key)
     found = None if index.mask is None else compressed(x, index.mask)
     if found is not None:

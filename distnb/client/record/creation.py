@@ -15,7 +15,7 @@ from distnb.client.handle.conversion import Readable, array_of, from_host
 from distnb.client.handle.fields import fits, fresh
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.aliasing import outline
-from distnb.client.reach.kept_order import axes_of, in_their_order
+from distnb.client.reach.kept_order import axes_in, axes_of, in_their_order
 from distnb.client.reach.small_steps import like
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.placement import layout_of_new, stay
@@ -336,6 +336,7 @@ def made(
     kind = numeric(float if dtype is None else dtype)
     if order_of(order, among="CF") == "F" and len(extents) > 1 and dist is None and grid is None:
         turned: Array = made(extents[::-1], kind, None, None, at, how).transpose()
+        turned._owner = None  # it is no view of the user's
         return turned
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how, stays=True)
 
@@ -597,19 +598,22 @@ def _like(
 
     ``small`` is NumPy's function for those in reach. What is like a transposed array is transposed.
     """
-    if order == "K" and shape is None and dist is None and isinstance(prototype, Array):
-        axes = axes_of((prototype,))
+    wanted = order_of(order, "K")
+    if shape is None and dist is None and isinstance(prototype, Array):
+        axes = axes_in(prototype, wanted)
         if axes:
-            run = lambda x: _like(x, dtype, None, None, how, small, order)  # noqa: E731
+            run = lambda x: _like(x, dtype, None, None, how, small, "C")  # noqa: E731
             return in_their_order(run, (prototype,), axes)
-    if dtype is None and shape is None and dist is None and isinstance(prototype, Array):
-        found = like(prototype, small)
-        if found is not None:
-            return found
+        if dtype is None and not axes_of((prototype,)):
+            found = like(prototype, small)
+            if found is not None:
+                return found
     if not isinstance(prototype, Array):
         prototype = np.asarray(prototype)
+        turned = prototype.flags.f_contiguous and not prototype.flags.c_contiguous
+        lies: Order = "F" if wanted == "F" or (wanted in "KA" and turned) else "C"
         extents = prototype.shape if shape is None else shape
-        return made(extents, dtype or prototype.dtype, dist, None, None, how)
+        return made(extents, dtype or prototype.dtype, dist, None, None, how, lies)
     extents = prototype.shape if shape is None else lengths(shape)
     at = prototype.session
     kind = numeric(prototype.dtype if dtype is None else dtype)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
+from distnb.client.handle.arguments import order_of
 from distnb.client.handle.array import Array, as_result, create, numeric, read_only, room_for
 from distnb.client.handle.conversion import (
     as_dist,
@@ -22,7 +23,7 @@ from distnb.client.handle.conversion import (
 from distnb.client.handle.fields import stayed
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.reach.admission import admitted
-from distnb.client.reach.kept_order import axes_of, in_their_order
+from distnb.client.reach.kept_order import axes_asked, axes_of, in_their_order
 from distnb.client.reach.small_steps import done as quick_done
 from distnb.client.reach.small_steps import made_of, quick, quick_out
 from distnb.client.record import operation_cache
@@ -76,8 +77,10 @@ def elementwise(
         found = _shortly(op, inputs, out)
         if found is not None:
             return found
-    axes = axes_of((*inputs, where)) if _is_new(out) else ()
+    order = order_of(others["order"], "K") if "order" in others else "K"
+    axes = axes_asked((*inputs, where), order) if _is_new(out) else ()
     if axes:
+        others = others if order == "K" else others | {"order": "C"}
         again = partial(elementwise, op, dtype=dtype, casting=casting, **others)
         return in_their_order(lambda *x: again(*x[:-1], where=x[-1]), (*inputs, where), axes)
     options = options_of(row, inputs, dtype, casting, others)

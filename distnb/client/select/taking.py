@@ -540,7 +540,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
         if cond.dtype != bool:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
         cond = cond if isinstance(cond, Array) else asarray(cond, session=session)
-        found = elementwise("where", cond, _as(choices[i], dtype), found)
+        found = elementwise("where", cond, _as(choices[i], dtype), found, order="C")
     return found
 
 

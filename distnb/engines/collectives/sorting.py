@@ -36,9 +36,10 @@ class Sort:
 
     ``command.ins`` are the keys and what travels with them, all in one layout. The outputs are the
     same bases, or others on the same grid that take, of each sorted 1-D slice, as many elements as
-    they are long; fewer are those of the last inputs. ``command.args`` are the axis, NumPy's ``kind`` (None or ``'stable'``), and the
-    first position that is taken. A split axis must lie in blocks, one for each engine. With more
-    arguments, positions, an axis that is not split is partitioned around these.
+    they are long; if they are fewer, the last ones. ``command.args`` are the axis, NumPy's ``kind``
+    (None or ``'stable'``), and the first position that is taken. A split axis must lie in blocks,
+    one for each engine. With more arguments, positions, an axis that is not split is partitioned
+    around these.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
