@@ -1233,3 +1233,50 @@ def test_a_list_for_an_element(key, dtype):
                 except (TypeError, ValueError) as error:
                     found.append(type(error))
             assert found[0] == found[1], (value, write)
+
+
+@pytest.mark.parametrize("place", ["engines", "auto"])
+@pytest.mark.parametrize("kind", [enum.IntEnum, enum.IntFlag])
+def test_an_enumeration_is_an_integer_index(place, kind):
+    row = kind("Row", "X Y")
+    keys = [row.X, (slice(None), row.Y), (..., row.Y), (row.X, slice(1, None)), (None, row.X)]
+    with setting(place=place):
+        for key in [*keys, (row.X, row.Y), [row.X, row.Y]]:
+            x, y = np.zeros((3, 4)), dnb.zeros((3, 4))
+            found = [a[key] for a in (x, y)]
+            for a in found:
+                if np.ndim(a):
+                    a += 1  # in x, where it is a view
+            same(found[1], found[0])
+            same(y, x)
+
+
+#: Of numbers ``x`` and ``y``, and an output.
+LINES = """
+np.divmod(x, 2, out=o)
+np.modf(x, out=o)
+np.divmod(x, 2, o)[0]
+np.divmod(x, 2, out=(None, o))[0]
+np.average(np.zeros((0, 2)), axis=1)
+np.average(np.zeros((2, 0)), axis=1)
+np.put(x, [0, 2, -1], [9, 8])
+np.put(x, [0, 50], [9, 8])
+np.signbit(np.nan_to_num(x * -0j).imag)
+np.nan_to_num(np.array([complex(np.nan, np.inf), complex(-np.inf, -0.0)]))
+np.nan_to_num(np.array([complex(1, np.inf), complex(-np.inf, -0.0)]), posinf=np.nan)
+np.sort(np.partition(y, 9)[:9])
+np.sort(y[np.argpartition(y, [5, 9])[:9]])
+"""
+
+
+@pytest.mark.parametrize("line", LINES.strip().splitlines())
+@pytest.mark.parametrize("place", ["engines", "auto"])
+def test_lines_of_numbers_and_an_output(place, line):
+    def run(m):
+        x, o = m.asarray(np.array([1.5, 2.5, -3.5])), m.zeros(3)
+        y = m.asarray((np.arange(97) * 31 % 89).astype(float))
+        found = eval(line, {"np": m, "x": x, "o": o, "y": y})
+        return 0 if found is None else found, x, o
+
+    with setting(place=place), np.errstate(all="ignore"):
+        agree(lambda: run(np), lambda: run(dnb))

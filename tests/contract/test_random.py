@@ -267,6 +267,19 @@ def test_choice(session):
     assert set(rng.choice([1.5, 2.5], 50).to_numpy()) == {1.5, 2.5}
 
 
+def test_few_of_many_are_chosen(session):
+    """They are drawn until so many are unlike, and each is as likely at each place."""
+    counts = np.zeros((40, 3))
+    for seed in range(300):
+        found = dnb.random.default_rng(seed).choice(40, 3, replace=False, dist="block").to_numpy()
+        assert len(set(found.tolist())) == 3
+        counts[found, range(3)] += 1
+    assert counts.max() < 25  # 7.5 are expected; so many come once in a million
+    whole = dnb.random.default_rng(1).choice(80_000, (100, 100), replace=False)
+    assert len(np.unique(whole.to_numpy())) == 10_000
+    assert dnb.random.default_rng(1).choice(10**15, 5, replace=False).shape == (5,)
+
+
 def test_single_choices_are_those_of_arrays(session):
     """Numbers are drawn in a shorter way: the same ones, of the same types as NumPy's."""
     chances = [0.1, 0.2, 0.7]

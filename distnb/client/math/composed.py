@@ -260,21 +260,8 @@ def _make_finite(a: Array, values: tuple[Any, Any, Any]) -> None:
         finite(a)
         return
     real, imag = finite(a.real.copy()), finite(a.imag.copy())
-    odd = [] if np.isfinite(values).all() else _ODD
-    assign(a, elementwise("add", real, _turned(imag, a.dtype, odd)))
-
-
-#: What makes NaN of a product with 1j, and how it is found.
-_ODD = (("isnan", np.nan), ("isposinf", np.inf), ("isneginf", -np.inf))
-
-
-def _turned(imag: Array, dtype: np.dtype, odd: Sequence[tuple[str, float]]) -> Array:
-    """Return imaginary parts as complex numbers; ``odd`` ones are put in place."""
-    found = elementwise("multiply", imag, dtype.type(1j))
-    for test, value in odd:
-        mask = getattr(np, test)(imag)
-        found = elementwise("where", mask, dtype.type(complex(0, value)), found)
-    return found
+    # Not as a sum: that has no -0.0, nor what is not finite in one part alone.
+    assign(a, elementwise("with_real", elementwise("with_imag", a, imag), real))
 
 
 @stands_for(np.real_if_close)

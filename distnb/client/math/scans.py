@@ -21,8 +21,8 @@ from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import elementwise, outputs
-from distnb.client.record.ufunc_options import as_mask
+from distnb.client.record.operations import elementwise
+from distnb.client.record.ufunc_options import as_mask, outputs
 from distnb.client.select.taking import take
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel

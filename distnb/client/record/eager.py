@@ -10,8 +10,8 @@ import numpy as np
 from distnb.client.handle.array import Array, as_result
 from distnb.client.handle.conversion import array_of, check_session
 from distnb.client.handle.host_arrays import all_here, plain, watched
-from distnb.client.record.operations import assign, outputs
-from distnb.client.record.ufunc_options import put_plain
+from distnb.client.record.operations import assign
+from distnb.client.record.ufunc_options import outputs, put_plain
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain

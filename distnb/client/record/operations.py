@@ -28,7 +28,13 @@ from distnb.client.reach.small_steps import done as quick_done
 from distnb.client.reach.small_steps import made_of, quick, quick_out
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
-from distnb.client.record.ufunc_options import as_mask, has_plain, options_of, put_plain
+from distnb.client.record.ufunc_options import (
+    as_mask,
+    has_plain,
+    options_of,
+    outputs,
+    put_plain,
+)
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
@@ -309,26 +315,6 @@ def _template(session: Session, op: str, inputs: Sequence[Any], out: Array | Non
 def _leads(x: Any) -> bool:
     """Tell whether ``x`` is an array on the engines; results do not follow copies of others."""
     return isinstance(x, Array) and not x.dbase.layout.here
-
-
-def outputs(out: Any, nout: int) -> tuple[Any, ...]:
-    outs = out if isinstance(out, tuple) else (out,) + (None,) * (nout - 1)
-    if len(outs) != nout:
-        raise ValueError(explain("out", f"{len(outs)} arrays", f"{nout}", "pass a tuple"))
-    for o in outs:
-        if o is ...:
-            raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
-        if o is not None and not isinstance(o, Array):
-            raise TypeError(
-                explain(
-                    "out", type(o).__name__, "a DistArray", "assign to x[...] of a distnb array"
-                )
-            )
-        if o is not None and not o.shape and o.single:
-            raise TypeError("return arrays must be of ArrayType")
-        if o is not None and not o.writeable:
-            raise ValueError("output array is read-only")
-    return outs
 
 
 def _operand(x: Any, session: Session, like: Array | None) -> Any:

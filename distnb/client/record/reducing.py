@@ -18,8 +18,8 @@ from distnb.client.reach.small_reductions import ORDERED, quick_reduction
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.operation_cache import OperationCache, spec_of
-from distnb.client.record.operations import assign, elementwise, outputs
-from distnb.client.record.ufunc_options import as_mask
+from distnb.client.record.operations import assign, elementwise
+from distnb.client.record.ufunc_options import as_mask, outputs
 from distnb.client.session.bases import Base
 from distnb.client.session.current import need
 from distnb.common.errors import explain

@@ -16,7 +16,30 @@ from distnb.common.errors import explain
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 
-__all__ = ["as_mask", "has_plain", "options_of", "put_plain", "tell_unfilled"]
+__all__ = ["as_mask", "has_plain", "options_of", "outputs", "put_plain", "tell_unfilled"]
+
+
+def outputs(out: Any, nout: int) -> tuple[Any, ...]:
+    """Return the outputs that are given, or None for each; raise what NumPy raises of others."""
+    if nout > 1 and out is not None and not isinstance(out, tuple):
+        raise TypeError("'out' must be a tuple of arrays")
+    outs = out if isinstance(out, tuple) else (out,) * nout
+    if len(outs) != nout:
+        raise ValueError(explain("out", f"{len(outs)} arrays", f"{nout}", "pass a tuple"))
+    for o in outs:
+        if o is ...:
+            raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
+        if o is not None and not isinstance(o, Array):
+            raise TypeError(
+                explain(
+                    "out", type(o).__name__, "a DistArray", "assign to x[...] of a distnb array"
+                )
+            )
+        if o is not None and not o.shape and o.single:
+            raise TypeError("return arrays must be of ArrayType")
+        if o is not None and not o.writeable:
+            raise ValueError("output array is read-only")
+    return outs
 
 
 def options_of(

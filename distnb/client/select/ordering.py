@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array, create
+from distnb.client.handle.array import Array, create, room_for
 from distnb.client.handle.conversion import (
     array_of,
     as_dist,
@@ -266,19 +266,37 @@ def _partitioned(x: Array, d: int, places: Ints, positions: bool) -> Array:
         return array_of(session, np.asarray(numpys(x.here, places, d)))
     layout = table.sorted_layout(x.placed, d, session.size)
     uncut = table.sorting_layout(x.shape, layout, d, session.size)
-    if uncut.parts(d) > 1 or not x.size:
+    shared = uncut.parts(d) > 1
+    if x.size and (shared or x.nbytes <= QUICK):
+        near = _partitioned_here(x, lambda near: numpys(near, places, d), layout)
+        if near is not None:
+            return near
+    if shared or not x.size:
         return argsort(x, d) if positions else sort(x, d)
     kind = _POSITION if positions else x.dtype
-    small = x.nbytes <= QUICK and admitted(session, (x,), 2 * x.nbytes)
-    if small and (near := x.near) is not None:  # or another thread has given it to engines
-        found: Any = numpys(near, places, d)
-        return made_of(session, np.ascontiguousarray(found), layout)
     carried = [in_layout(x, uncut) if positions else copied(x, x.dtype, uncut)]
     if positions:
         how = ("index", d, *_numbers(x, d))
         carried.append(create(session, x.shape, _POSITION, uncut, how))
     _record(carried, carried[-1:], d, 0, places)
     return carried[-1] if uncut == layout else copied(carried[-1], kind, layout)
+
+
+def _partitioned_here(x: Array, run: Callable[[np.ndarray], np.ndarray], layout: Layout) -> Any:
+    """Return what NumPy partitions, if it is in reach; else None.
+
+    It looks at each element a few times. Engines that share a 1-D slice would sort all of it, so
+    for them it counts as small.
+    """
+    session = x.session
+    if not admitted(session, (x,), min(2 * x.nbytes, QUICK)) or (near := x.near) is None:
+        return None  # or another thread has given it to engines
+    found = run(near)
+    memory = room_for(session, found.shape, found.dtype, layout)
+    if memory is None:
+        return made_of(session, np.ascontiguousarray(found), layout)
+    memory[...] = found
+    return made_of(session, memory, layout, memory)
 
 
 def _check_partition(

@@ -88,6 +88,9 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
         return
     if written_here("put", np.put, x, ind, v, mode=mode):
         return
+    line = mode == "raise" and x.ndim == 1
+    if line and written_in_reach("put", np.put, "picks", x, ind, v):
+        return
     at = positions(ind, x.size, 0, mode)
     flat = lazy_indices(x.session, [at], sure=True)
     if flat.index.size:

@@ -16,7 +16,8 @@ from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import no_bool, one_axis
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, outputs
+from distnb.client.record.operations import assign
+from distnb.client.record.ufunc_options import outputs
 from distnb.client.session.current import need
 from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from distnb.common.errors import explain

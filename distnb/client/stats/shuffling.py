@@ -27,10 +27,13 @@ from distnb.client.shape.reshaping import reshape
 from distnb.client.stats.drawing import Size, Source, number
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.ops import philox
 
 __all__ = ["Shuffler"]
 
 _FLOATS, _INTEGERS, _KEYS = map(np.dtype, (np.float64, np.int64, np.uint64))
+#: Of so many numbers at least one is chosen, and so many at most, where few are chosen.
+_RARE, _FEW = 8, 1 << 20
 
 
 class Shuffler(Source):
@@ -168,7 +171,8 @@ class Shuffler(Source):
 
         Each engine draws for what it holds. Sent are slices to where they are chosen; with ``p``
         its sums, or its part of them, as by :func:`distnb.searchsorted`, and whether ``p`` is right
-        is read: this waits. Without replacement a whole order is drawn, as by :meth:`permutation`.
+        is read: this waits. Without replacement a whole order is drawn, as by :meth:`permutation`;
+        a few of many are numbers of which those that were there before are left out.
 
         Parameters
         ----------
@@ -249,16 +253,31 @@ class Shuffler(Source):
     def _without_replacement(
         self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid
     ) -> Array:
+        k = prod(shape)
+        if p is None and k <= min(n // _RARE, _FEW):
+            few = self._few(n, k).reshape(shape)
+            return asarray(few, dist=dist, grid=grid, session=self._session)
         if p is None:
             order = self._order(n, dist, grid)
         else:
             times = self._draw("exponential", (1.0,), n, np.float64, dist, grid)
             chances = elementwise("maximum", asarray(p, session=times.session), 1e-300)
             order = argsort(times / chances)
-        first = order[: prod(shape)]
+        first = order[:k]
         if len(shape) == 1:
             return first.copy()
         return reshape(first, shape)
+
+    def _few(self, n: int, k: int) -> np.ndarray:
+        """Return ``k`` numbers below ``n``, each once: those that random ones show first."""
+        drawn = np.empty(0, _INTEGERS)
+        places = drawn
+        while len(places) < k:
+            more = np.empty(k + k // _RARE + 16, _INTEGERS)
+            philox.fill_all("integers", self._seed, self._next(), (0, n), more)
+            drawn = np.concatenate((drawn, more))
+            places = np.unique(drawn, return_index=True)[1]
+        return drawn[np.sort(places)[:k]]
 
     def _order(self, n: int, dist: Dist, grid: Grid, like: Array | None = None) -> Array:
         """Return the numbers below n in random order: sorted keys that end in the number.

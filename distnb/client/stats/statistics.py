@@ -75,6 +75,8 @@ def average(
     axes, keep = some_axes(axis, x.ndim), kept(keepdims)
     if weights is None:
         found = mean(x, axes, keepdims=keep)
+        if not found.size:  # NumPy asks how many elements each is of
+            raise ZeroDivisionError("division by zero")
         n = int(np.prod([x.shape[d] for d in axes], dtype=int))
         scale: Any = elementwise("add", zeros_like(found), found.dtype.type(n))
         return (found, scale) if returned else found
