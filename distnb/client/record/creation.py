@@ -602,7 +602,8 @@ def _like(
         if axes:
             run = lambda x: _like(x, dtype, None, None, how, small, order)  # noqa: E731
             return in_their_order(run, (prototype,), axes)
-    if dtype is None and shape is None and dist is None and isinstance(prototype, Array):
+    plain = dtype is None and shape is None and dist is None
+    if plain and order != "C" and isinstance(prototype, Array):  # in reach it lies as the other
         found = like(prototype, small)
         if found is not None:
             return found
