@@ -66,6 +66,7 @@ def waiting():
 def pressed():
     os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # else ignored in the background
 found = {"no cluster": seconds(launch.running_default_cluster)}
 dnb.config.cutoff, dnb.config.place, dnb.config.recover = 0, "engines", "never"
 session = dnb.start(3)

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import environment_of
-from tests.tiers import SCALE
+from tests.tiers import SCALE, TIER
 
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Seconds for one run of the whole suite, three times what it takes beside other tests.
-LIMIT = 600
+LIMIT = 1800 if TIER == "test-all" else 600
 
 
 def suite_environment(outer):

@@ -507,6 +507,7 @@ def test_sparse_arrays_are_spread_or_not(session):
         assert str(found.layout) == str(found.redistribute(word).layout)
 
 
+@pytest.mark.ways("auto")
 @pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2), (1, 6)], ids=str)
 @pytest.mark.parametrize("turn", [lambda x: x.T, lambda x: x[1:].T, lambda x: x.T[::-1]])
 def test_like_a_transposed_array_is_transposed(session, shape, turn):

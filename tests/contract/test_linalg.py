@@ -186,6 +186,7 @@ def test_panels(session, panels_of, n, width, dtype):
     assert dnb.linalg.slogdet(zero)[1].item() == -np.inf
 
 
+@pytest.mark.usefixtures("engines_only")
 def test_one_engine_factors_larger_matrices_where_all_share_a_node(session, monkeypatch):
     if session.size == 1:
         pytest.skip("one engine holds the matrix whole")

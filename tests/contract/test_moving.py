@@ -69,6 +69,7 @@ def test_loops_go_on(session):
     same(a, y)
 
 
+@pytest.mark.usefixtures("engines_only")
 def test_memory_is_what_it_was(session):
     a = dnb.ones((12, 6), dist="block")
     gc.collect()

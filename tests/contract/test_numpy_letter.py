@@ -41,6 +41,8 @@ CASES = {
         for name, kind in (*((name, "i4") for name in UFUNCS[:-1]), ("hypot", "f4"), ("less", "?"))
         for mask in ("A([True, False, True])", "False", "A([[1], [0]], '?')")
         for more in ("0, initial=3", "-1, initial=1, keepdims=True", "None, initial=2", "0")
+        # with AVX-512 NumPy's own arctan2 takes only the last element of a row
+        if name != "arctan2" or not more.startswith("-1")
     ),
     "reductions into": (
         *(

@@ -290,8 +290,10 @@ def test_single_choices_are_those_of_arrays(session):
                 x, y = one.choice(a, p=p), several.choice(a, (), p=p)
                 assert np.array_equal(np.asarray(x), np.asarray(y))
                 assert np.asarray(x).dtype == np.asarray(y).dtype
-    kind = int if dnb.config.cutoff else dnb.DistArray
-    assert all(type(dnb.random.default_rng(1).choice(3, p=p)) is kind for p in (None, chances))
+    for p in (None, chances):
+        kind = type(dnb.random.default_rng(1).choice(3, p=p))
+        if dnb.config.place != "notebook":  # there a value may be at hand without a cutoff, too
+            assert kind is (int if dnb.config.cutoff else dnb.DistArray)
     x = np.arange(4.0).reshape(2, 2)
     row = dnb.random.default_rng(1).choice(dnb.array(x))
     row[...] = 9  # a copy

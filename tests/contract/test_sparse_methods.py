@@ -272,6 +272,7 @@ A[0][[0, 1, 0]]  A[0][[[0, 1], [1, 0]]]  A[0][r > 0]  A[0][None]  A[0][:, None] 
 """
 
 
+@pytest.mark.ways("reach")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_triplets_in_brackets(session, shape):
     m, n = shape
@@ -533,6 +534,7 @@ def test_one_axis_is_written(session, n):
 # -- results that have a place, and what is left out -------------------------------------------------
 
 
+@pytest.mark.ways("reach")
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_sums_are_written_into_an_array(session, fmt):
     a = matrix((6, 5), "i4", fmt=fmt)

@@ -13,6 +13,7 @@ import distnb as dnb
 from distnb.client.array.showing import _fetch
 from distnb.client.handle.glimpse import Glimpse
 from distnb.client.lasting import resizing
+from distnb.client.session.bases import Base
 from distnb.client.transport import launch
 from distnb.common.errors import EngineError, LayoutError
 from distnb.geometry.layout import Block, Irregular
@@ -222,6 +223,23 @@ def test_an_interrupt_meanwhile(doomed, monkeypatch, when):
     assert doomed.origin == ("start", 3)
     doomed.resize(2)
     np.testing.assert_array_equal(grid.to_numpy(), numbers(40, 40))
+
+
+def test_an_array_is_the_sessions_when_engines_are_there(monkeypatch):
+    """To make one may begin with a recovery, which lays all that there are."""
+    with dnb.inprocess(2) as session:
+        x = dnb.ones(9, dist="block")
+        there = resizing._bases(session)
+        seen = []
+
+        def revived(self):
+            seen.append(resizing._bases(session))
+            session.connection.ready = True
+
+        monkeypatch.setattr(type(session), "check_open", revived)
+        session.connection.ready = False
+        Base(session, x.shape, x.dtype, x.dbase.layout)
+        assert seen == [there]
 
 
 @pytest.mark.tier("test-all")

@@ -77,10 +77,10 @@ class Base(Entry):
         layout: Layout,
         need: int | None = None,
     ) -> None:
-        self.session = session
         self.nbytes = -1  # nothing to free if making it fails
         if session.closed or not session.connection.ready:
-            session.check_open()
+            session.check_open()  # which may lay all that is the session's for other engines
+        self.session = session
         handles = session.handles
         self.shape, self.dtype, self._layout = shape, dtype, layout
         # As in come() and begin(), without calls: this is the way of every operation.

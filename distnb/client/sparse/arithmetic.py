@@ -53,6 +53,8 @@ def is_dense(x: object) -> TypeGuard[Any]:
 def into(found: Any, dtype: DTypeLike | None, out: Array | np.ndarray | None) -> Any:
     """Return a result in a dtype, or written into an array as NumPy's sums are."""
     if out is not None:
+        if isinstance(found, np.generic):  # the method of a number returns one, not the array
+            found = np.asarray(found)
         return found.sum(axis=(), dtype=dtype, out=out)
     return found if dtype is None else found.astype(dtype)
 

@@ -326,7 +326,7 @@ def diagonal(x: Stored, k: int) -> Any:
 def points(x: Stored, rows: Array, columns: Array) -> Any:
     """Return single elements; both index arrays are all of a base, and lie alike on a line."""
     s = x.structure
-    near = in_reach(x, rows, columns)
+    near = in_reach(x, rows, columns) if rows.size else None  # of no places SciPy's is sparse
     if near is not None:
         return made_of(s.session, near.whole[rows.near, columns.near], rows.dbase.layout)
     out = create(s.session, rows.shape, x.data.dtype, rows.dbase.layout, ("empty",))
