@@ -26,6 +26,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.select.sorting import check_sort, reverse, sort
 from distnb.client.shape.reshaping import axis_of
+from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.common.ndarrays import QUICK
 from distnb.geometry.axes import Block
@@ -267,7 +268,7 @@ def _partitioned(x: Array, d: int, places: Ints, positions: bool) -> Array:
     layout = table.sorted_layout(x.placed, d, session.size)
     uncut = table.sorting_layout(x.shape, layout, d, session.size)
     shared = uncut.parts(d) > 1
-    if x.size and (shared or x.nbytes <= QUICK):
+    if x.size and x.nbytes <= (config.gather_budget if shared else QUICK):
         near = _partitioned_here(x, lambda near: numpys(near, places, d), layout)
         if near is not None:
             return near
