@@ -8,6 +8,7 @@ nowhere. So each function has one rule for layouts, and that is its own code.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from distnb.client.transport.contract import Buffers, Transport
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import follow
 
-__all__ = ["Part", "lies", "part", "promise"]
+__all__ = ["Part", "part", "promise"]
 
 #: Results of which it is kept how they lie, at most.
 _MOST = 4096
@@ -37,8 +38,6 @@ class Lies(NamedTuple):
     #: Its axes in the order of its base, and the layout of that; none in C order.
     axes: Ints
     base: Layout
-    #: Whether elements have no say in it.
-    sure: bool = True
 
 
 class Part:
@@ -75,21 +74,32 @@ def promise(
     options: dict[str, Any],
     shape: Ints,
     index: int,
+    axes: Ints = (),
 ) -> Any:  # a Promise, or a Layout where too many build on each other
     """Return what promises the layout of a result, the ``index``-th if there are several.
 
-    In ``args`` and ``options`` each array is its :class:`Part`. ``shape`` is the result's.
+    In ``args`` and ``options`` each array is its :class:`Part`. ``shape`` is the result's, and
+    ``axes`` are its axes in the order in which they lie, if that is not C's: then the layout is
+    that of what lies in C order.
     """
     depth = max(_depth(args), _depth(options)) + 1
-    made = Promise(depth, _layout, (session, function, args, options, shape, index))
+    find = partial(_layout, axes=axes) if axes else _layout
+    made = Promise(depth, find, (session, function, args, options, shape, index))
     return made if depth <= DEEPEST else made.settled()
 
 
-def _layout(*what: Any) -> Layout:
-    return lies(*what).layout
+def _layout(*what: Any, axes: Ints = ()) -> Layout:
+    """Return the layout of a result, whose axes are to lie in an order if some are given."""
+    known = _lies(*what)
+    if not axes:
+        return known.layout
+    if known.axes == axes:
+        return known.base
+    grid, kinds, dims = known.layout.grid, known.layout.axes, known.layout.dims
+    return Layout(grid, tuple([kinds[a] for a in axes]), tuple([dims[a] for a in axes]))
 
 
-def lies(
+def _lies(
     session: Session,
     function: Callable[..., Any],
     args: tuple[Any, ...],
@@ -97,7 +107,6 @@ def lies(
     shape: Ints,
     index: int,
 ) -> Lies:
-    """Return how a result lies; the arguments are those of :func:`promise`."""
     stage: _Stage = session.extensions[_Stage]
     key = (function, _known(args), _known(options), shape, index)
     try:
@@ -167,7 +176,7 @@ class _Stage:
         except Exception:
             known = None
         layout = default_layout(shape, size)
-        return Lies(layout, (), layout, sure=False) if known is None else known
+        return Lies(layout, (), layout) if known is None else known
 
 
 def _own(x: Array) -> Lies:

@@ -22,12 +22,12 @@ from distnb.client.handle.array import STORABLE, Array, storable
 from distnb.client.handle.fields import Fields, fits, fresh, is_away, near_of, stayed
 from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
 from distnb.client.reach.admission import admitted, is_mine
-from distnb.client.reach.rehearsal import lies, part, promise
+from distnb.client.reach.rehearsal import part, promise
 from distnb.client.reach.small_views import laid, turned
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
-from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.geometry.layout import Ints, default_layout
 from distnb.ops.scalars import SCALARS
 
 __all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
@@ -134,7 +134,7 @@ def step(
         return fresh(session, found, promised and promised(0, session, found))
     if plain and (home or kind == "elementwise"):
         return laid(session, found, () if home else [x for x in arrays if is_away(x)])
-    return _results(session, found, promised, kind)
+    return _results(session, found, promised)
 
 
 def _named(options: dict[str, Any], arrays: list[Any], kind: Kind) -> dict[str, Any]:
@@ -378,30 +378,29 @@ def _shows(found: object, nears: Sequence[Any]) -> bool:
     )
 
 
-def _results(session: Session, found: Any, promised: Callable[..., Any] | None, kind: Kind) -> Any:
+def _results(session: Session, found: Any, promised: Callable[..., Any] | None) -> Any:
     """Return what NumPy returned, with arrays in place of ndarrays."""
     if type(found) is not ndarray and isinstance(found, tuple | list):
-        made = [_result(session, f, promised, kind, i) for i, f in enumerate(found)]
+        made = [_result(session, f, promised, i) for i, f in enumerate(found)]
         return type(found)(*made) if hasattr(found, "_fields") else type(found)(made)
-    return _result(session, found, promised, kind, 0)
+    return _result(session, found, promised, 0)
 
 
-def _result(
-    session: Session, found: Any, promised: Callable[..., Any] | None, kind: Kind, index: int
-) -> Any:
+def _result(session: Session, found: Any, promised: Callable[..., Any] | None, index: int) -> Any:
     """Return what NumPy returned, with an array in place of an ndarray."""
     if not isinstance(found, np.ndarray):
         return found
     if found.ndim > 1 and not found.flags.c_contiguous:
         if promised is None:
             return laid(session, np.array(found, order="K"), ())
-        function, args, options = promised.args  # type: ignore[attr-defined]
-        known = lies(session, function, _played(args), _played(options), found.shape, index)
-        if known.axes:
-            return _turned(session, found, known.axes, known.base)
-        if kind == "picks" and not known.sure:  # by a mask, as which NumPy's lies
-            axes = tuple(sorted(range(found.ndim), key=found.strides.__getitem__, reverse=True))
-            return _turned(session, found, axes, None)
+        axes = tuple(sorted(range(found.ndim), key=found.strides.__getitem__, reverse=True))
+        whole = found.transpose(axes).copy()
+        shown = turned(
+            fresh(session, whole, promised(index, session, found, axes)),
+            tuple(sorted(range(found.ndim), key=axes.__getitem__)),
+        )
+        shown._owner = None  # it is no view of the user's
+        return shown
     near = found
     if not (near.flags.owndata and near.flags.c_contiguous):
         near = near.copy()
@@ -412,15 +411,6 @@ def _result(
     return fresh(session, near, default_layout(near.shape, session.size))
 
 
-def _turned(session: Session, found: np.ndarray, axes: Ints, base: Layout | None) -> Any:
-    """Return the array of what NumPy returned, whose axes lie in an order, and so in a layout."""
-    whole = found.transpose(axes).copy()
-    made = fresh(session, whole, base or default_layout(whole.shape, session.size))
-    shown = turned(made, tuple(sorted(range(len(axes)), key=axes.__getitem__)))
-    shown._owner = None  # it is no view of the user's
-    return shown
-
-
 def _promised(
     function: Callable[..., Any],
     args: tuple[Any, ...],
@@ -428,9 +418,10 @@ def _promised(
     index: int,
     session: Session,
     near: np.ndarray,
+    axes: Ints = (),
 ) -> Any:
-    """Return what promises the layout of a result."""
-    return promise(session, function, _played(args), _played(options), near.shape, index)
+    """Return what promises the layout of a result, or of what lies in C order of that."""
+    return promise(session, function, _played(args), _played(options), near.shape, index, axes)
 
 
 def _played(x: Any) -> Any:
