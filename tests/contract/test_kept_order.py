@@ -76,7 +76,7 @@ x.copy()[..., [0, 1]]
 x.copy()[::2, [0, 1]]
 x.copy()[:, [[0, 1], [1, 1]]]
 x.copy()[:, [True] + [False] * (x.shape[1] - 2) + [True]]
-x.copy()[:, np.arange(x.shape[1]) > 0]
+x.copy()[:, np.arange(x.shape[1]) >= 0]
 """
 
 
