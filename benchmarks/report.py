@@ -255,8 +255,9 @@ else you could use on the same machine. This page is made from its last publishe
 - S are loops of small steps, by rows, columns and elements, on arrays that are already there.
 - P are the programs of `tests/programs`, run as a whole, making of their data included; dask is
   tried on them, with the namespace `dask.array`.
-- W10 and W11 are about latency. An array smaller than the cutoff lives in the notebook; `W10 out`
-  sends it to the engines all the same.
+- I takes, puts and adds by masks and indices.
+- W10 and W11 are about latency. An array smaller than the cutoff lives in the notebook; that of
+  `W10 out` is the engines', and in reach of the notebook.
 
 ## What limits distnb
 
@@ -271,13 +272,12 @@ As measured on the machine above, whose two cores share one memory:
 - *Power iteration (W6).* A step reads 512 MB, as fast as the memory gives them, and has two
   points where engines wait for each other. What the engines' own code adds, 0.4 ms a step in a
   loop, doubles because the matrix has driven it out of the caches.
-- *Reading an element (W11)* is one message there and one back: 0.4 ms in a quiet loop, more with
-  the processes of all others around. With nothing to do at either end it would be 0.07 ms; the
-  rest is Python, right after a process woke up, when nothing is in its caches. Elements that a
-  loop reads one after the other along an axis take 0.02 ms each; those of W11 are on a diagonal.
-- *Tiny operations on engines (W10 out)* take 11 us of the notebook's core each, 3 to 4 us of it
-  for Python's garbage collector, and 9 us of each engine's: at least 15 us where the three share
-  two cores.
+- *Small steps (W10, W11, S)* are the notebook's, in memory that it shares with engines on its
+  machine, as soon as these have done what came before. What is left is the way from Python to
+  NumPy and back: about 0.1 us to read an element, 0.3 to 0.9 us for an operation.
+- *There and back.* What engines do and the notebook then reads takes 0.4 ms: 0.15 ms for recording
+  and sending, 0.2 ms at the engines, the rest for taking it in. With nothing to do at either end it
+  would be 0.07 ms; the rest is Python.
 - *Recording* an operation makes three commands and encodes them: 7 and 4 us. On a view that was
   never seen it finds the layout of the result as well, about 40 us; and what is kept of it makes
   the garbage collector run more often, about 20 us.
