@@ -19,12 +19,15 @@ COLUMNS: list[dict[str, Any]] = [
         "Kernels": lambda name: name[:1] == "W",
         "One pass over memory": lambda name: name.startswith("W2 "),
         "Linear algebra, Fourier": lambda name: name[:1] in "LF",
-        "Latency": lambda name: name.split()[0] in {"W10", "W11"},
+        "Masks and indices": lambda name: name[:1] == "I",
+        "Small steps": lambda name: name[:1] == "S" or name.split()[0] in {"W10", "W11"},
     },
-    {"Small steps": lambda name: name[:1] == "S", "Programs": lambda name: name[:1] == "P"},
+    {"Programs": lambda name: name[:1] == "P"},
 ]
 #: Names of cases whose own words say too much, or too little.
-SHORT = {"W10": "tiny operation", "W10 out": "the same, on engines", "W5": "M + M.T"}
+SHORT = {"W10": "tiny operation", "W10 out": "tiny, of engines' array", "W5": "M + M.T"}
+SHORT |= {"S rows": "recurrence by rows", "S columns": "recurrence by columns"}
+SHORT |= {"S maxima": "update, then its maximum", "S assembly": "finite elements"}
 LONGEST = 24
 
 #: Colours of light and dark pages alike: faster than NumPy, and slower.

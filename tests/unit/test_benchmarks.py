@@ -127,6 +127,7 @@ def test_picture_has_blocks_of_like_cases_with_the_fastest_first():
     cases = [case("W1", "sweep", distnb=2.0), case("W3", "prices", distnb=9.0)]
     cases += [case("W2 sum", "a.sum()", distnb=0.9), case("W11", "one element", distnb=0.01)]
     cases += [case("L1", "svd", distnb=1.0), case("S rows", "rows", distnb=1.0)]
+    cases += [case("I mask", "a[a > 0.5].sum()", distnb=4.0)]
     cases += [case("P heat", "Heat", distnb=1.0), case("P julia", "Julia", distnb=2.0)]
     columns = [
         [(block.title, [row["name"] for row in block.rows]) for block in column]
@@ -137,9 +138,10 @@ def test_picture_has_blocks_of_like_cases_with_the_fastest_first():
             ("Kernels", ["W3", "W1"]),
             ("One pass over memory", ["W2 sum"]),
             ("Linear algebra, Fourier", ["L1"]),
-            ("Latency", ["W11"]),
+            ("Masks and indices", ["I mask"]),
+            ("Small steps", ["S rows", "W11"]),
         ],
-        [("Small steps", ["S rows"]), ("Programs", ["P julia", "P heat"])],
+        [("Programs", ["P julia", "P heat"])],
     ]
 
 
@@ -159,7 +161,7 @@ def test_axis_of_the_picture_is_a_tenth_to_twenty_whatever_the_outliers():
     assert axes.get_xlim() == picture.LIMITS == (0.1, 20.0)
     assert {bar.get_x() for bar in axes.patches} == {1.0}
     assert [1 + bar.get_width() for bar in axes.patches] == pytest.approx([20.0, 2.0, 0.1])
-    assert texts == ["Kernels", "310 →", "Latency", "← 0.0002"]
+    assert texts == ["Kernels", "310 →", "Small steps", "← 0.0002"]
 
 
 def test_marks_of_others_are_on_the_axis():
