@@ -72,7 +72,8 @@ def unravel(flat: np.ndarray, shape: Ints) -> tuple[np.ndarray, ...]:
     """Return the indices of C-order positions."""
     if len(shape) == 1 or not flat.size:
         return (flat,) * len(shape)
-    return tuple(np.unravel_index(flat, shape))
+    found = np.unravel_index(np.ravel(flat), shape)  # NumPy 2.4 errs in columns of many
+    return tuple([index.reshape(np.shape(flat)) for index in found])
 
 
 @dataclass(frozen=True)

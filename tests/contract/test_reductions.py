@@ -385,3 +385,12 @@ def test_what_is_combined_with_nothing_is_what_it_starts_with(session):
                 options = {"axis": axis, "initial": start, "keepdims": keepdims}
                 f = getattr(np, name)
                 same(f(dnb.array(x), **options), f(x, **options))
+
+
+def test_positions_of_many_columns(session):
+    """Of more than 8,192 in a line of their own: NumPy's unravel_index of such a column errs."""
+    x = (np.arange(9 * 9000) * 23 % 251).reshape(9, 9000)
+    a = dnb.array(x, dist="block")
+    for view, turned in ((a[:, :, None], x[:, :, None]), (a[:, ::-1, None], x[:, ::-1, None])):
+        same(view.argmax(axis=0), np.ascontiguousarray(turned).argmax(axis=0))
+        same(view.argmin(axis=0), np.ascontiguousarray(turned).argmin(axis=0))

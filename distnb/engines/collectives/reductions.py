@@ -351,12 +351,13 @@ class _Positions:
         """Return where in the view positions in a piece are, which count its reduced axes' runs."""
         axes = self.work.command.axes
         sections = [piece.sections[d] for d in axes]
-        found = np.zeros(np.shape(at), np.intp)
-        places = np.unravel_index(at, [s.count * s.block for s in sections]) if axes else ()
+        flat = np.ravel(at)  # NumPy 2.4 errs with more than 8,192 indices in a column
+        found = np.zeros(flat.shape, np.intp)
+        places = np.unravel_index(flat, [s.count * s.block for s in sections]) if axes else ()
         for d, s, place in zip(axes, sections, places, strict=True):
             run, within = np.divmod(place, s.block)
             found += (s.start + run * s.period + within) * self.scale[d]
-        return found
+        return found.reshape(np.shape(at))
 
     def combine(self, partial: np.ndarray, other: np.ndarray) -> None:
         """Keep the better value; of equal ones the first; a NaN beats everything."""
