@@ -82,8 +82,8 @@ def array(
         Whether a DistArray that already fits is copied. False: never; then data that are no
         DistArray, or that do not fit, are an error.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
-        others make no difference.
+        As in NumPy for a DistArray: by default the axes have the order that those of a transposed
+        one have (K). A copy of other data is in C order.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     ndmin : int
@@ -647,8 +647,8 @@ def empty_like(
     dtype : dtype, optional
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
-        others make no difference.
+        As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
+        one that lies as Fortran's), a transposed view; with ``dist`` or another shape, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -700,8 +700,8 @@ def zeros_like(
     dtype : dtype, optional
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
-        others make no difference.
+        As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
+        one that lies as Fortran's), a transposed view; with ``dist`` or another shape, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -753,8 +753,8 @@ def ones_like(
     dtype : dtype, optional
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
-        others make no difference.
+        As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
+        one that lies as Fortran's), a transposed view; with ``dist`` or another shape, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -809,8 +809,8 @@ def full_like(
     dtype : dtype, optional
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy: the axes have the order that those of a transposed ``prototype`` have (K);
-        others make no difference.
+        As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
+        one that lies as Fortran's), a transposed view; with ``dist`` or another shape, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional

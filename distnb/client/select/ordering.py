@@ -190,9 +190,10 @@ def partition(
 ) -> Array:
     """Return a copy in which the elements at ``kth`` are where they would be in a sorted one.
 
-    As ``numpy.partition``, in whose order the others are, too, but where engines share a 1-D slice:
-    they sort it. Layout and messages are those of :func:`distnb.sort`. To get elements by position
-    without moving all others, use :func:`distnb.quantile` or :func:`distnb.topk`.
+    As ``numpy.partition``, in whose order the others are, too, but where engines share a 1-D slice
+    that is not in reach of the notebook: they sort it. Layout and messages are those of
+    :func:`distnb.sort`. To get elements by position without moving all others, use
+    :func:`distnb.quantile` or :func:`distnb.topk`.
 
     Parameters
     ----------
@@ -230,8 +231,8 @@ def argpartition(
 ) -> Array:
     """Return positions that partition an array, as ``numpy.argpartition``.
 
-    Where engines share a 1-D slice, all are in sorted order. Layout and messages are those of
-    :func:`distnb.argsort`.
+    In reach of the notebook it is NumPy's. Else, where engines share a 1-D slice, all are in sorted
+    order. Layout and messages are those of :func:`distnb.argsort`.
 
     Parameters
     ----------
