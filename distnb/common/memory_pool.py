@@ -31,6 +31,8 @@ NUMPYS_POOL = _compiled()
 
 #: Bytes below which memory is taken to the byte.
 _EXACT = 1 << 16
+#: Bytes for which memory is taken that is larger, up to twice, rather than new pages.
+_LEAST, _MOST = 1 << 20, 1 << 28
 
 
 def size_class(nbytes: int) -> int:
@@ -93,6 +95,9 @@ class Pool:
             if memory is None and waiting:
                 self.held -= size
                 kind, memory = (size, other), waiting.pop()
+        if memory is None and _LEAST <= size <= _MOST and (larger := self._larger(kind)):
+            self.held -= larger[0]
+            kind, memory = larger, self.free[larger].pop()
         return self._lend(kind, self._new(size, shared) if memory is None else memory, nbytes)
 
     def claim(self, place: int, nbytes: int) -> np.ndarray:
@@ -105,6 +110,12 @@ class Pool:
         """Keep no more than so many bytes from now on."""
         self.limit = limit
         self._make_room(limit)
+
+    def _larger(self, kind: tuple[int, bool]) -> tuple[int, bool] | None:
+        """Return the next larger kind of which memory is kept, if it is not twice as large."""
+        size, shared = kind
+        kinds = [k for k, kept in self.free.items() if kept and k[1] == shared]
+        return min((k for k in kinds if size < k[0] < 2 * size), default=None)
 
     def _new(self, nbytes: int, shared: bool) -> np.ndarray:
         if shared and self.segment is not None:

@@ -20,6 +20,10 @@
 #define HUGE_PAGE (1 << 21)
 #define MOST_ZEROED (1 << 25)
 
+/* Bytes for which memory that is larger will do, as in memory_pool.py. */
+#define LEAST_LARGER (1 << 20)
+#define MOST_LARGER (1 << 28)
+
 /* Sizes are an eighth apart: eight for each power of two. */
 #define KINDS (64 * 8)
 
@@ -73,10 +77,14 @@ static void make_room(size_t most)
     }
 }
 
-static Block *found(int kind)
+/* Return what is kept of a kind; rather than new pages up to seven kinds more, which is less than
+   twice as large: arrays that shrink in a loop have the memory of those before. */
+static Block *found(int kind, size_t size)
 {
+    const int last = kind + (size >= LEAST_LARGER && size <= MOST_LARGER ? 7 : 0);
+    Block *b = NULL;
     pthread_mutex_lock(&lock);
-    Block *b = kept[kind];
+    for (int k = kind; !b && k <= last; k++) b = kept[k];
     if (b) take_out(b);
     pthread_mutex_unlock(&lock);
     return b;
@@ -134,7 +142,7 @@ static void *taken(size_t n, int zeros)
     if (n > SIZE_MAX / 2) return NULL;
     if (n < LEAST) return elements(fresh(n + HEADER, kind, zeros));
     const size_t size = size_of(n + HEADER, &kind);
-    Block *b = zeros && n > MOST_ZEROED ? NULL : found(kind);
+    Block *b = zeros && n > MOST_ZEROED ? NULL : found(kind, size);
     if (!b) return elements(fresh(size, kind, zeros));
     return zeros ? memset(elements(b), 0, n) : elements(b);
 }

@@ -805,6 +805,27 @@ def test_what_goes_to_and_fro_is_done_in_the_notebook(session):
     same(x, a)
 
 
+def test_steps_between_masks_are_done_in_the_notebook(session):
+    """Where engines would be waited for at each mask: steps up to eight times as large as others."""
+    a = numbered((1500, 2000))
+    x = dnb.array(a, dist="block")
+    session.flush()
+
+    def turn(k):
+        nonlocal x, a
+        x[x < k] += 1.0
+        a[a < k] += 1.0
+        x, a = x + 0.5, a + 0.5
+
+    for k in range(6 * admission._TURNS):
+        turn(float(100 * k))
+    before = session.batches
+    for k in range(5):
+        turn(float(100 * k))
+    assert session.batches == before
+    same(x, a)
+
+
 def test_a_mask_is_counted_once_until_it_is_written(session):
     a = numbered((3000,))
     with setting(place="engines"):

@@ -56,6 +56,18 @@ def test_what_came_back_is_used_again(pool, nbytes):
     assert nbytes < 1 << 16 or place(y) == at
 
 
+def test_memory_that_is_less_than_twice_as_large_is_used_rather_than_new_pages(pool):
+    x = pool(np.ones, 8 << 20, np.uint8)
+    at = place(x)
+    del x
+    for n in (7 << 20, 5 << 20):
+        y = pool(np.zeros, n, np.uint8)
+        assert place(y) == at
+        assert not y.any()
+        del y
+    assert place(pool(np.empty, 4 << 20, np.uint8)) != at
+
+
 @pytest.mark.parametrize("nbytes", SIZES)
 def test_zeros_are_zero(pool, nbytes):
     x = pool(np.empty, nbytes, np.uint8)

@@ -260,6 +260,25 @@ def test_arrays_that_shrink_have_the_memory_of_those_before():
         assert len(pool.take(n)) == n
 
 
+def test_memory_that_is_less_than_twice_as_large_is_taken_rather_than_new_pages():
+    """As it is, of what was kept: in a loop of arrays that shrink fast, too."""
+    pool = Pool(1 << 30)
+    first = pool.take(8 << 20)
+    place = first.ctypes.data
+    del first
+    for n in (7 << 20, 5 << 20, (4 << 20) + 1):
+        memory = pool.take(n)
+        assert (len(memory), memory.ctypes.data, pool.held) == (n, place, 0)
+        del memory
+        pool.collect()
+        assert pool.held == 8 << 20
+    assert pool.take(4 << 20).ctypes.data != place  # half as large
+    pool = Pool(1 << 30)
+    pool.take(200_000)
+    pool.take(150_000)
+    assert pool.held == size_class(200_000)  # new pages of so few cost less than what stays unused
+
+
 def test_a_pool_that_may_keep_less_lets_go():
     pool = Pool(1 << 30)
     pool.take(1 << 20)

@@ -27,16 +27,30 @@ from distnb.common.config import config
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Lay, Operand
 
-__all__ = ["SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine", "read_of"]
+__all__ = [
+    "SMALL_STEP",
+    "admitted",
+    "awaited",
+    "brought",
+    "element",
+    "is_mine",
+    "mask_counted",
+    "read_of",
+]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
 SMALL_STEP = 8 << 20
 #: The same where arrays go to and fro, and engines are waited for at each turn.
 _LARGE_STEP = 24 << 20
+#: The same where it is not known how much the next step is before engines have counted what a mask
+#: leaves: what they make of it is as little as one step, and they are waited for once more.
+_MASKED_STEP = 64 << 20
 #: Turns, one after the other, from which on arrays go to and fro, and commands of engines between
 #: two of them, at most.
 _TURNS, _BETWEEN = 3, 16
+#: The same between two masks whose elements are counted.
+_BETWEEN_MASKS = 32
 #: Steps that the notebook then does in their place, before they are tried on engines once more.
 _TRIED = 256
 #: Small steps, one after the other, that are recorded before engines are waited for.
@@ -57,14 +71,22 @@ class Pace:
         self.wanted: dict[int, int] = {}
         #: Commands that engines had done when arrays last came, and how often few had been new.
         self._done = self._turns = 0
+        #: Bytes up to which a step is small in such times.
+        self._limit = _LARGE_STEP
         #: Steps that would be large in other times.
         self._steps = 0
 
-    def came(self, session: Session) -> None:
-        """Note that arrays came in reach."""
+    def waited(self, session: Session, limit: int = _LARGE_STEP, between: int = _BETWEEN) -> None:
+        """Note that engines were waited for: arrays came in reach, or a mask was counted.
+
+        Steps on up to ``limit`` bytes are small if this goes on, with no more than so many commands
+        ``between``.
+        """
         done = session.connection.finished
         if done > self._done:
-            self._turns = self._turns + 1 if done - self._done <= _BETWEEN else 0
+            soon = done - self._done <= between
+            self._turns = self._turns + 1 if soon else 0
+            self._limit = max(limit, self._limit) if soon else limit
             session.to_and_fro = self._turns >= _TURNS
             self._done = done
 
@@ -72,11 +94,12 @@ class Pace:
         """Tell whether a step on so much memory is the notebook's."""
         if nbytes <= SMALL_STEP:
             return True
-        if not session.to_and_fro or nbytes > _LARGE_STEP:
+        if not session.to_and_fro or nbytes > self._limit:
             return False
         self._steps += 1
         if self._steps % _TRIED == 0:
             self._turns, session.to_and_fro = _TURNS - 1, False
+            self._limit = _LARGE_STEP
         return True
 
 
@@ -100,7 +123,7 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
             return False
         if not all(_come(base, pace) for base in away):
             return False
-        pace.came(session)
+        pace.waited(session)
     return True
 
 
@@ -210,6 +233,12 @@ def _fetched(base: Base, pace: Pace) -> bool:
     base.handle, base.near = handle, near
     session.reaches += 1
     return True
+
+
+def mask_counted(session: Session) -> None:
+    """Note that engines were asked how many elements a mask leaves, before more can be recorded."""
+    pace: Pace = session.extensions[Pace]
+    pace.waited(session, _MASKED_STEP, _BETWEEN_MASKS)
 
 
 def is_mine(session: Session, nbytes: int) -> bool:

@@ -21,6 +21,7 @@ from distnb.client.handle.conversion import (
     record_local,
 )
 from distnb.client.handle.copies import Copies
+from distnb.client.reach.admission import mask_counted
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Block, Whole, cut_at
@@ -364,4 +365,6 @@ def _read_counts(mask: Array) -> np.ndarray:
     where = Layout(layout.grid, (kind,), (split,))
     out = create(session, (parts,), _INTP, where, ("empty",))
     record_local("count", out, (mask,))
-    return np.asarray(out.to_numpy())
+    found = np.asarray(out.to_numpy())
+    mask_counted(session)
+    return found
