@@ -6,8 +6,8 @@ import numpy as np
 
 __all__ = ["stable_order", "taken"]
 
-#: Elements of a row up to which NumPy's stable sort is as quick.
-_FEW = 64
+#: Elements of a row, and of all rows, up to which NumPy's stable sort is as quick.
+_FEW, _SMALL = 64, 1 << 12
 
 
 def stable_order(x: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -21,7 +21,7 @@ def stable_order(x: np.ndarray, axis: int = -1) -> np.ndarray:
     """
     n = x.shape[axis] if x.ndim else 0
     # Short integers are sorted digit by digit; of complex numbers parts can be NaN.
-    if n <= _FEW or x.dtype.itemsize <= 2 or x.dtype.kind not in "fiu":
+    if n <= _FEW or x.size <= _SMALL or x.dtype.itemsize <= 2 or x.dtype.kind not in "fiu":
         return np.argsort(x, axis, kind="stable")
     rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
     return np.moveaxis(_of_rows(rows.reshape(-1, n)).reshape(rows.shape), -1, axis)

@@ -568,6 +568,10 @@ def test_columns_of_text(here, session, blocks):
     same(dnb.read_csv("t.csv", columns=["i"], dtype={"i": "f4"})["i"], np.arange(n, dtype="f4"))
     with pytest.raises(KeyError, match="column 'z'"):
         dnb.read_csv("t.csv", columns=["z"])
+    assert dnb.read_csv("t.csv", columns=[]) == {}
+    for dtype in "e", "F", "D":
+        with pytest.raises(TypeError, match=r"expected bool, an integer, .*astype"):
+            dnb.read_csv("t.csv", columns=["i"], dtype=dtype)
 
 
 def test_text_that_is_no_text_of_lines(here, session):

@@ -91,6 +91,25 @@ def test_hdf5_behind_what_is_anothers(here, session):
         same(dnb.open("x.mat", name).read(dist="block"), x)
 
 
+def test_hdf5_numbers_of_other_bits_than_numpys(here, session):
+    """Of less bits than their size, shifted in it, an enumeration: read as the library does."""
+    h5py = pytest.importorskip("h5py")
+    h5t, h5s, rows = h5py.h5t, h5py.h5s, np.arange(-3, 4)
+    few, shifted = h5t.STD_I32LE.copy(), h5t.STD_I32LE.copy()
+    few.set_precision(20)
+    shifted.set_precision(16)
+    shifted.set_offset(8)
+    signs = h5t.enum_create(h5t.STD_I16LE)
+    signs.enum_insert(b"NO", -3)
+    with h5py.File("x.h5", "w") as file:
+        for name, kind in ((b"few", few), (b"shifted", shifted), (b"signs", signs)):
+            made = h5py.h5d.create(file.id, name, kind, h5s.create_simple(rows.shape))
+            made.write(h5s.ALL, h5s.ALL, rows.astype("i2" if name == b"signs" else "i4"))
+    with h5py.File("x.h5") as file:
+        for name, found in file.items():
+            same(dnb.open("x.h5", name)[...], found[...])
+
+
 def test_hdf5_links_into_other_files(here, session):
     h5py = pytest.importorskip("h5py")
     os.mkdir("far")

@@ -104,13 +104,8 @@ def read_csv(
     """
     whole, at = local_path(path), need(session)
     stamp_of(whole)
-    options = {
-        "comment": comment,
-        "delimiter": delimiter,
-        "missing": tuple(missing),
-        "decimal": decimal,
-        "quote": quote,
-    }
+    options: dict[str, Any] = {"comment": comment, "delimiter": delimiter, "decimal": decimal}
+    options |= {"missing": tuple(missing), "quote": quote}
     start, lines = first_lines(whole, _HEAD, skiprows)
     _check_text(whole, lines)
     lines = _rows(lines, options)
@@ -119,6 +114,8 @@ def read_csv(
     lines = lines[skipped:]
     asked = titles if columns is None else list(dict.fromkeys(columns))
     wanted = [_known(whole, name, titles) for name in asked]
+    if not wanted:
+        return {}
     kinds, free = _kinds(whole, start, lines, titles, wanted, dtype, options)
     given = (tuple(titles), tuple(wanted), kinds, free, options)
     found = parsed(at, whole, start, "table", given, (0,) * len(wanted), quotes_of(options))
@@ -205,7 +202,7 @@ def _kinds(
     for name in wanted:
         kind: Any = asked.get(name)
         if kind is not None:
-            kinds[name] = numeric(kind).str
+            kinds[name] = _parsed(numeric(kind)).str
     free = [name for name in wanted if name not in kinds]
     if free:
         try:
@@ -217,8 +214,17 @@ def _kinds(
         good = [name for name in titles if name not in text]
         place, line = _first_text(b"".join(lines), titles, text[0], options)
         got = f"text in columns {text} (line {line_of(path, start + place)}: {line!r})"
-        raise TypeError(explain(f"file {path}", got, "numbers", f"use columns={good}"))
+        do = f"use columns={good}" if good else "read it with pandas"
+        raise TypeError(explain(f"file {path}", got, "numbers", do))
     return {name: str(kinds[name]) for name in wanted}, frozenset(free)
+
+
+def _parsed(dtype: np.dtype) -> np.dtype:
+    """Return a dtype that numbers are parsed to; raises TypeError for others."""
+    if dtype.kind == "c" or dtype == np.float16:
+        expected = "bool, an integer, float32 or float64"
+        raise TypeError(explain("dtype", dtype, expected, "take one of these, then .astype"))
+    return dtype
 
 
 def _first_text(

@@ -42,6 +42,8 @@ def axes_of(operands: Sequence[object]) -> Ints:
 
 def axes_in(x: Array, order: str) -> Ints:
     """Return the axes, as they lie, of a copy in an order: C, F, A or K; none in C order."""
+    if order == "C":
+        return ()
     if order == "K":
         return axes_of((x,))
     flags = outline(x).flags

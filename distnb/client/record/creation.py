@@ -152,8 +152,10 @@ def in_order(x: Array, order: str, copy: object = None) -> Array:
 
     In Fortran's order lies what is a transposed view of all of its base.
     """
-    near = outline(x).flags
-    if order not in "CF" or (near.f_contiguous if order == "F" else near.c_contiguous):
+    if order not in "CF":
+        return x
+    flags = outline(x).flags
+    if flags.f_contiguous if order == "F" else flags.c_contiguous:
         return x
     if copy_asked(copy) is False:
         raise _no_copy()

@@ -300,7 +300,7 @@ def ravel(a: ArrayLike, order: Order = "C") -> Array:
     array([1, 3, 2, 4])
     """
     near = at_hand(a) if order == "C" else None
-    if near is not None and near.ndim > 1 and near.flags.c_contiguous:
+    if near is not None and near.ndim and near.flags.c_contiguous:
         seen: Array | None = reshaped(a, -1)
         if seen is not None:
             return seen

@@ -223,7 +223,7 @@ class Table:
                 raise KeyError(explain(f"file {self.path}", got, expected, "check it"))
         text = [name for name in names if name not in good]
         if text and numbers:
-            got, do = f"no numbers in {text}", f"use columns={good}"
+            got, do = f"no numbers in {text}", f"use columns={good}" if good else "use pyarrow"
             raise TypeError(explain(f"file {self.path}", got, "numbers", do))
 
     def matching(self, filters: Sequence[Sequence[Filter]]) -> Groups:

@@ -170,8 +170,8 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
         offset = _offset(found)
         shape, chunks = tuple(map(int, found.shape)), tuple(map(int, found.chunks or ()))
         dtype = found.dtype.str
-        if found.dtype.kind == "b" or np.dtype(dtype) != found.dtype:
-            offset = None  # its elements are not as NumPy's
+        if np.dtype(dtype) != found.dtype or not _as_numpys(found):
+            offset = None
         details = (found.name, offset)
     return Stored("hdf5", path, stamp, shape, dtype, chunks, details), View.whole(shape)
 
@@ -204,6 +204,12 @@ def _offset(dataset: Any) -> int | None:
         return None
     found = dataset.id.get_offset()
     return None if found is None else int(found)
+
+
+def _as_numpys(dataset: Any) -> bool:
+    """Tell whether elements are in the file as NumPy has them: also of less bits, or as an enum."""
+    kind = dataset.dtype
+    return kind.kind != "b" and dataset.id.get_type() == _h5py().h5t.py_create(kind, logical=True)
 
 
 def _dataset(file: Any, path: str, name: str | None) -> Any:
