@@ -37,7 +37,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
     "distnb.ops": """
-        fast orders scalars philox variates samplers filling matrix_functions semirings table
+        fast orders compressed scalars philox variates samplers filling matrix_functions semirings
+        table
     """,
     "distnb.measure": """
         quantities replay comparison metrics advice events notebook_clock records snapshot
@@ -186,6 +187,7 @@ OTHERS: dict[str, str] = {
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
+    "distnb.ops.compressed": "numpy [scipy]",
     "distnb.special": "numpy [scipy]",
     "distnb.libraries": "numpy [xarray]",
     "distnb.libraries.xarray_indexing": "numpy xarray",

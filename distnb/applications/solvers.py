@@ -7,6 +7,7 @@ vectors that lie on engines.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
         Of two axes.
     ord : None, 'fro', 1, -1, 2, inf, -inf, or a number with an axis
         By default the root of the sum of squares. 2 is the largest singular value, nearly.
-    axis : int, optional
+    axis : int, or tuple of int, optional
         Return the norm of each row (1) or column (0), in the orders None, 0, 1, 2, inf and -inf.
+        Two axes are those along which a matrix has its columns and rows, (0, 1) by default.
 
     Returns
     -------
@@ -49,20 +51,36 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     ...     dnb.sparse.linalg.norm(A, 1), dnb.sparse.linalg.norm(A, axis=0).to_numpy()
     (7.0, array([5., 1.]))
     """
-    size = abs(x)
-    if axis is not None:
-        return _along(size, ord, axis)
+    axes = _axes(x, axis)
+    if len(axes) == 1:
+        return _along(abs(x), ord, axes[0])
     if ord in (None, "fro", "f"):
+        size = abs(x)
         return float(np.sqrt((size.data * size.data).sum()))
-    if ord in (1, -1):
-        sums = size.sum(axis=0)
-    elif ord in (np.inf, -np.inf):
-        sums = size.sum(axis=1)
-    elif ord == 2:
+    if ord == 2:
         return float(truncated_svd(x, 1, power=20)[1][0])
-    else:
+    if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
+    sums = abs(x).sum(axis=axes[0] if abs(ord) == 1 else axes[1])
     return float(sums.max() if ord > 0 else sums.min())
+
+
+def _axes(x: Any, axis: Any) -> tuple[int, ...]:
+    """Return one axis or two, from 0 on; raises what SciPy raises of others."""
+    try:
+        given = (
+            (0, 1) if axis is None else tuple(map(index, axis if type(axis) is tuple else (axis,)))
+        )
+    except TypeError as error:
+        raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    if len(given) not in (1, 2):
+        raise ValueError("Improper number of dimensions to norm.")
+    if not all(-2 <= d < 2 for d in given):
+        raise ValueError(f"Invalid axis {given!r} for an array with shape {x.shape!r}")
+    axes = tuple([d % 2 for d in given])
+    if axes in ((0, 0), (1, 1)):
+        raise ValueError("Duplicate axes given.")
+    return axes
 
 
 def _along(size: Any, ord: Any, axis: Any) -> Any:
@@ -76,6 +94,8 @@ def _along(size: Any, ord: Any, axis: Any) -> Any:
     if ord in (np.inf, -np.inf):
         found = size.max(axis=axis) if ord > 0 else size.min(axis=axis)
         return found.toarray()
+    if isinstance(ord, str):
+        raise ValueError("Invalid norm order for vectors.")
     return size.power(ord).sum(axis=axis) ** (1 / ord)
 
 

@@ -48,6 +48,7 @@ import numpy as np
 from distnb.client.array.distarray import DistArray
 from distnb.client.handle.array import in_memory, sealed
 from distnb.client.sparse.arithmetic import sent
+from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.scipys import is_matrix
 from distnb.common.errors import explain
 from distnb.libraries.hook import put_in_place
@@ -213,19 +214,26 @@ def _returning_numpys(function: _Function) -> _Function:
 
 def _operating(function: _Function) -> _Function:
     def called(A: Any) -> Any:  # noqa: N803 - SciPy's name
+        if isinstance(A, Sparse):
+            return _operator(A, A.rmatvec)
         if type(A) is not DistArray or A.ndim > 2:
             return function(_array(A))
         rows = A if A.ndim == 2 else A.reshape(1, -1)
-        return sys.modules["scipy.sparse.linalg"].LinearOperator(
-            rows.shape,
-            matvec=lambda x: _array(rows @ x),  # SciPy writes into what it gets
-            rmatvec=lambda x: _array(rows.T @ x.conj()).conj(),
-            matmat=lambda x: _array(rows @ x),
-            rmatmat=lambda x: _array(rows.T @ x.conj()).conj(),
-            dtype=rows.dtype,
-        )
+        return _operator(rows, lambda x: (rows.T @ x.conj()).conj())
 
     return called
+
+
+def _operator(rows: Any, turned: _Function) -> Any:
+    """Return SciPy's operator for a matrix; what it gives is NumPy's, and SciPy writes into it."""
+    return sys.modules["scipy.sparse.linalg"].LinearOperator(
+        rows.shape,
+        matvec=lambda x: _array(rows @ x),
+        rmatvec=lambda x: _array(turned(x)),
+        matmat=lambda x: _array(rows @ x),
+        rmatmat=lambda x: _array(turned(x)),
+        dtype=rows.dtype,
+    )
 
 
 def _writing(function: _Function) -> _Function:

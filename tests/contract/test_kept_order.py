@@ -103,6 +103,61 @@ def test_results_lie_as_numpys(session, line, place):
             assert found[2:] == expected[2:], shape
 
 
+#: Views of ``b``, of this shape, that are contiguous in an order of their own, nearly or not at all.
+VIEWS = {
+    "np.diagonal(b, 0, 0, 2)": (3, 2, 3),
+    "np.einsum('bbcd->bcd', b)": (4, 4, 3, 6),
+    "np.einsum('ii->i', b)": (4, 4),
+    "b.T": (4, 6),
+    "b.transpose(1, 2, 0).reshape(-1, 2)": (2, 4, 3),
+    "b.T.reshape(3, 2, 4)": (4, 6),
+    "np.broadcast_to(b, (6, 4))": (4,),
+    "np.broadcast_to(b, (4, 6))": (4, 1),
+    "b.T[:, :3]": (6, 4),
+    "b.T[1:, :3]": (6, 4),
+    "b[::2].reshape((4, 3), order='F')": (24,),
+    "b[::-1, :, ::-2]": (2, 3, 4),
+    "b.reshape((6, 4, 1), order='F')": (24,),
+    "b.transpose(2, 1, 0)": (1, 2, 6),
+    "b.T + 1": (1, 2, 6),
+    "np.copy(np.broadcast_to(b, (6, 4)))": (4,),
+    "np.broadcast_to(b, (6, 4)).astype('f4')": (4,),
+    "np.zeros_like(np.broadcast_to(b, (6, 4)))": (4,),
+    "np.broadcast_to(b, (6, 4)) + 1": (4,),
+    "b[None, :, None, ::2]": (3, 5),
+    "b.swapaxes(0, 2)[:, 1]": (2, 3, 4),
+    "b.T.ravel()": (3, 4),
+}
+ORDERED = [
+    *[f"v.{name}('{order}')" for name in ("ravel", "flatten", "copy") for order in "CFAK"],
+    *[f"v.astype('f4', order='{order}')" for order in "CFAK"],
+    *[f"v.reshape({n}, order='{order}')" for n in ("-1", "(2, -1)", "(-1, 2)") for order in "CFA"],
+    "v.copy('K').ravel('K')",
+]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_orders_of_views_and_what_is_written_through_them(session, view):
+    def run(m, line):
+        b = m.asarray(numbered(VIEWS[view]))
+        v = eval(view, {"np": m, "b": b})
+        try:
+            found = eval(line, {"v": v})
+        except ValueError:  # of so many elements there is no such shape
+            return [ValueError]
+        flags = found.flags
+        seen = [np.array(x) for x in (found, found.ravel("K"))]
+        try:
+            found[...] = -7
+        except ValueError:
+            seen.append("read-only")
+        return [*seen, flags.c_contiguous, flags.f_contiguous, np.array(v), np.array(b)]
+
+    for line in ORDERED:
+        for got, want in zip(run(dnb, line), run(np, line), strict=True):
+            np.testing.assert_array_equal(got, want, err_msg=line)
+
+
 def test_they_cost_no_message(session, engines_only):
     """Of operands that lie alike, engines make the result of what they have."""
     x = dnb.ones((12, 6), dist=("*", "block"))

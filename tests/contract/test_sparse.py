@@ -1,6 +1,7 @@
 """Sparse arrays agree with SciPy's, whatever the layout, the dtype and the structure."""
 
 import operator
+import re
 import warnings
 
 import numpy as np
@@ -241,6 +242,28 @@ def test_elements_are_shared_as_scipys(session):
     )
 
 
+CHANGES = ("A *= 0.5", "A /= 4", "A.data[...] = 3", "A.data[:5] = 1", "A.T.data[0] = 7")
+
+
+@pytest.mark.ways("reach", "auto", "spmd", "started")
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("n", [9, 700])
+def test_products_have_what_was_written(session, fmt, n):
+    """Also where the notebook multiplies, and has SciPy's arrays of before."""
+    a = matrix((n, n), fmt=fmt, density=5 / n)
+    names = {"A": getattr(sparse, f"{fmt}_array")(a)}
+    x = vector(n, np.dtype(float))
+    y = dnb.array(x)
+    for change in CHANGES:
+        for _ in range(2):
+            for got, want in ((names["A"] @ y, a @ x), (y @ names["A"], x @ a)):
+                np.testing.assert_allclose(got.to_numpy(), want)
+        exec(change, {}, names)
+        theirs = {"A": a}
+        exec(change, {}, theirs)
+        a = theirs["A"]
+
+
 @pytest.mark.ways("spmd", "openmpi", "started")
 @pytest.mark.parametrize("dist", ["block", "nnz", "irregular"])
 def test_cuts(session, dist):
@@ -336,6 +359,7 @@ def test_scipys_solvers_take_them(session):
     a = sp.kron(sp.eye_array(k), line, format="csr")
     A, b = sparse.csr_array(a), np.arange(k * k, dtype=float)
     same(sla.cg(A, dnb.array(b))[0], sla.cg(a, b)[0])
+    same(sla.gmres(A, b)[0], sla.gmres(a, b)[0])  # which writes into the products
     same(sla.aslinearoperator(A.T * 1j).rmatvec(b), (a * -1j) @ b)
     np.testing.assert_allclose(sla.eigsh(A, k=2, v0=b)[0], sla.eigsh(a, k=2, v0=b)[0])
 
@@ -505,8 +529,15 @@ def test_norms(session, fmt):
         for order in (None, 0, 1, 2, 3, np.inf, -np.inf):
             got = sparse.linalg.norm(A, order, axis)
             np.testing.assert_allclose(got.to_numpy(), sla.norm(a, order, axis))
-    with pytest.raises(ValueError, match="Invalid"):
-        sparse.linalg.norm(A, 7)
+    for axes in ((0, 1), (1, 0), (-1, 0), (-1,)):
+        for order in (None, 1, -1, np.inf, -np.inf):
+            got = sparse.linalg.norm(A, order, axes)
+            np.testing.assert_allclose(np.asarray(got), sla.norm(a, order, axes))
+    for args in ((7,), (0, (0, 1)), (1, (0, 2)), (1, (0, 0)), (1, 5), (1, ()), (1, [0]), ("x", 1)):
+        with pytest.raises((ValueError, TypeError)) as theirs:
+            sla.norm(a, *args)
+        with pytest.raises(theirs.type, match=re.escape(str(theirs.value))):
+            sparse.linalg.norm(A, *args)
 
 
 def test_solvers_of_vectors_on_engines(session):

@@ -11,7 +11,7 @@ from distnb.client.batching.call_sites import at_users_line
 from distnb.client.handle.array import Array, as_result, numeric
 from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.reach.aliasing import look_at
-from distnb.client.reach.kept_order import axes_of, in_their_order
+from distnb.client.reach.kept_order import axes_in, in_their_order
 from distnb.client.reach.small_steps import like
 from distnb.client.record.operations import assign, elementwise, on_engines
 from distnb.client.record.placement import stay
@@ -184,7 +184,7 @@ def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:
     loses = x.dtype.kind == "c" and to.kind not in "bc"  # of which NumPy warns
     found = None if same else like(x, _AT_LINE if loses else np.ndarray.astype, to)
     if found is None:
-        found = in_their_order(lambda y: copied(y, to, stay(y, to)), (x,), axes_of((x,)))
+        found = in_their_order(lambda y: copied(y, to, stay(y, to)), (x,), axes_in(x, "K"))
     if same and to.kind != "b" and not _same_values(x, found):
         raise ValueError(f"could not cast 'same_value' {x.dtype.name} to {to.name}")
     return as_result(found) if x.single else found

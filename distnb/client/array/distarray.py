@@ -608,8 +608,10 @@ class DistArray(Array):
         ...     dnb.array([1.7, -1.7]).astype(int).to_numpy()
         array([ 1, -1])
         """
-        found = cast(self, dtype, casting, copy)
-        return found if order == "K" else in_order(found, order_of(order, "K"))
+        found, wanted = cast(self, dtype, casting, copy), order_of(order, "K")
+        if wanted == "A":
+            wanted = "F" if axes_in(self, "A") else "C"
+        return in_order(found, wanted)
 
     def redistribute(self, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Return a new array with the same elements in another layout.

@@ -113,8 +113,12 @@ def _of_all(x: Array, base: Base, shown: np.ndarray) -> Any:
 
 
 def _made(way: Way, x: Array) -> Array:
-    """Return a new array with what a way shows of one on the engines; it is there, too."""
+    """Return a new array with what a way shows of one on the engines; it is there, too.
+
+    It is all of its base, with the axes in the same order, and may be written.
+    """
     found = way.made(x)
+    found = _all_of(found.dbase) if found.dview.is_whole(found.dbase.shape) else found.copy()
     if found.dbase.near is not None:
         leave(found.dbase)
     return found

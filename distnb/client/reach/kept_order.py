@@ -41,14 +41,20 @@ def axes_of(operands: Sequence[object]) -> Ints:
 
 
 def axes_in(x: Array, order: str) -> Ints:
-    """Return the axes, as they lie, of a copy in an order: C, F, A or K; none in C order."""
-    if order == "C":
+    """Return the axes, as they lie, of a copy in an order: C, F, A or K; none in C order.
+
+    What a broadcast array repeats is farther in than all else, other than in results of ufuncs.
+    """
+    if order == "C" or x.ndim < 2:
         return ()
-    if order == "K":
-        return axes_of((x,))
-    flags = outline(x).flags
-    fortran = order == "F" or (order == "A" and flags.f_contiguous and not flags.c_contiguous)
-    return tuple(range(x.ndim)[::-1]) if fortran and x.ndim > 1 else ()
+    shown = outline(x)
+    fortran = shown.flags.f_contiguous and not shown.flags.c_contiguous
+    if order == "F" or fortran:
+        return tuple(range(x.ndim)[::-1])
+    if order == "A" or shown.flags.c_contiguous:
+        return ()
+    axes = tuple(sorted(range(x.ndim), key=[-abs(s) for s in shown.strides].__getitem__))
+    return () if axes == tuple(range(x.ndim)) else axes
 
 
 def axes_asked(operands: Sequence[object], order: str) -> Ints:

@@ -24,6 +24,7 @@ from distnb.client.handle.fields import at_hand
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
 from distnb.client.reach.aliasing import look_at, outline
 from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.kept_order import axes_of
 from distnb.client.reach.methods import reshaped
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
@@ -120,7 +121,8 @@ def new_lengths(shape: Shape, size: int) -> Ints:
 
 def _is_fortran(x: Array) -> bool:
     """Tell whether an array lies in Fortran order, and not in C order as well."""
-    return x.ndim > 1 and x.T.dview.is_whole(x.dbase.shape) and prod(x.shape) not in x.shape
+    flags = outline(x).flags
+    return flags.f_contiguous and not flags.c_contiguous
 
 
 def _reshaped(x: Array, shape: Ints, copy: bool | None = None) -> Array:
@@ -331,11 +333,10 @@ def flatten(x: Array, order: Order = "C") -> Array:
 
 def _in_order(x: Array, order: Order, copy: bool | None) -> Array:
     order = order_of(order)
-    if order == "F" or (order == "A" and _is_fortran(x)):
+    if order == "F" or (order != "C" and _is_fortran(x)):
         x = x.T
-    axes = [axis for axis, _, _ in x.dview.dims]
-    if order == "K" and min(axes, default=-1) >= 0:
-        x = x.transpose(sorted(range(x.ndim), key=axes.__getitem__)) if axes else x
+    elif order == "K" and (axes := axes_of((x,))):
+        x = x.transpose(axes)
     return _reshaped(x, (x.size,), copy)
 
 

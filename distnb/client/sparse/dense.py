@@ -20,12 +20,13 @@ from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.sparse.commands import arrays, elements, lined, packed_ring, places
-from distnb.client.sparse.scipys import product_dtype, scipy_sparse
+from distnb.client.sparse.scipys import product_dtype
 from distnb.client.sparse.structure import Seen, Stored, Structure, even, global_pointers, line
 from distnb.common.config import config
 from distnb.common.ndarrays import QUICK
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import View
+from distnb.ops.compressed import columns_of, rows_of
 from distnb.ops.semirings import Semiring
 
 __all__ = [
@@ -71,15 +72,20 @@ def in_reach(x: Stored, *others: Array, room: int = 0) -> Any:
         return None
     data, indices, indptr = [a.near for a in held]
     if s.seen is None or s.seen.data is not data or s.seen.indices is not indices:
-        pointers = global_pointers(indptr, s.cuts, s.ends)
-        make = scipy_sparse().csr_array
-        whole = make((data, indices, pointers), shape=s.shape, copy=False)
-        parts = []
-        for (a, b), (c, d) in zip(pairwise(s.cuts), pairwise(s.ends), strict=True):
-            lines = (data[c:d], indices[c:d], pointers[a : b + 1] - c)
-            parts.append(make(lines, shape=(b - a, s.minor), copy=False).T)
-        s.seen = Seen(data, indices, whole, parts)
+        s.seen = _seen(s, data, indices, indptr)
     return s.seen
+
+
+def _seen(s: Structure, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Seen:
+    """Return SciPy's arrays in the memory of these: what is written there later, they have."""
+    pointers = global_pointers(indptr, s.cuts, s.ends).astype(indices.dtype, copy=False)
+    x, i = data.view(), indices.view()
+    x.flags.writeable = i.flags.writeable = False  # SciPy may sort in place
+    parts = []
+    for (a, b), (c, d) in zip(pairwise(s.cuts), pairwise(s.ends), strict=True):
+        parts.append(columns_of((x[c:d], i[c:d], pointers[a : b + 1] - c), (s.minor, b - a)))
+    m, n = s.shape
+    return Seen(data, indices, rows_of((x, i, pointers), (m, n)), parts)
 
 
 def _scattered_here(seen: Seen, s: Structure, y: np.ndarray) -> np.ndarray:

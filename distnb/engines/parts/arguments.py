@@ -14,6 +14,7 @@ import numpy as np
 
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.ops.compressed import columns_of, rows_of
 
 __all__ = ["ARGUMENTS", "check_structure", "read_only"]
 
@@ -43,16 +44,14 @@ def _compressed(
     blocks: Blocks, first: int, writable: bool, cuts: Ints, axis: int, minor: int
 ) -> Getter:
     """Return what gives a task its rows (CSR) or columns (CSC), whose elements may be written."""
-    from scipy.sparse import csc_array, csr_array
-
     data, indices, indptr = blocks[0] if writable else read_only(blocks[0]), *blocks[1:]
-    indices, start, kind = read_only(indices), cuts[first], (csr_array, csc_array)[axis]
+    indices, start = read_only(indices), cuts[first]
 
     def part(task: int) -> Any:
         low, high = cuts[task] - start, cuts[task + 1] - start
         a, b = int(indptr[low]), int(indptr[high])
         arrays = data[a:b], indices[a:b], read_only(indptr[low : high + 1] - a)
-        return _matrix_of(kind, arrays, (high - low, minor), axis)
+        return _matrix_of(arrays, (high - low, minor), axis)
 
     return part
 
@@ -67,21 +66,16 @@ def _matrix(
     blocks: Blocks, first: int, writable: bool, cuts: Ints, axis: int, minor: int, ends: Ints
 ) -> Getter:
     """Return what gives each task all of a sparse array, whose parts have pointers from 0."""
-    from scipy.sparse import csc_array, csr_array
-
     data, indices, local = map(read_only, blocks)
     pieces = [local[a + r : b + r] + ends[r] for r, (a, b) in enumerate(pairwise(cuts))]
     indptr = read_only(np.concatenate([*pieces, [ends[-1]]]).astype(local.dtype))
-    kind = (csr_array, csc_array)[axis]
-    found = _matrix_of(kind, (data, indices, indptr), (cuts[-1], minor), axis)
+    found = _matrix_of((data, indices, indptr), (cuts[-1], minor), axis)
     return lambda task: found
 
 
-def _matrix_of(kind: Any, arrays: tuple[Any, ...], shape: Ints, axis: int) -> Any:
-    """Return SciPy's array of these arrays, which its constructor might copy."""
-    found = kind(shape if axis == 0 else shape[::-1], dtype=arrays[0].dtype)
-    found.data, found.indices, found.indptr = arrays
-    return found
+def _matrix_of(arrays: tuple[Any, ...], lines: tuple[int, int], axis: int) -> Any:
+    """Return SciPy's array of these arrays: so many rows, or columns, of so many elements."""
+    return rows_of(arrays, lines) if axis == 0 else columns_of(arrays, lines[::-1])
 
 
 #: Kind of argument -> how many bases it is, and what makes of the blocks of a rank, the first task
