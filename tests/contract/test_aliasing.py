@@ -31,6 +31,13 @@ d = x.diagonal(1); d.flags.writeable = True; d[:2] = [70, 80]
 y = x.view(); y.resize((2, 6)); y[0] = 3
 y = x.reshape(6, 2); x.resize(3)
 y = x.reshape(6, 2); y.resize(3)
+y = x.T; y.resize((2, 6)); y[0] = 3
+y = x[:, ::2]; y.resize((2, 3))
+y = x.copy("F"); y.resize((5, 3), refcheck=False); x[...] = y[:3, [0, 1, 2, 2]]; x[0, 0] = y.flags.owndata
+y = x.copy("F"); y.resize((2, 3), refcheck=False); x[:2, :3] = y; x[2, 0] = y.flags.f_contiguous
+x.flags.writeable = False; y = x[1:, :2]; x.flags.writeable = True; y.flags.writeable = True; y[0] = 7
+x.flags.writeable = False; y = x[1:, :2]; y.flags.writeable = True
+y = x.copy("F"); y.flags.writeable = False; y.flags.writeable = True; y[0] = 5; x[...] = y
 y = x.ravel(); y[[1,2,3]] = [7,8,9]
 y = x.ravel(); np.add.at(y, [0,0,1], 1)
 y = x.ravel(); y.sort()

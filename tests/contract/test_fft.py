@@ -183,6 +183,12 @@ def test_lengths_and_axes(session):
                 compare("rfftn", a.real, x.real, **options)
 
 
+def test_along_no_axis(session):
+    x = dnb.ones((2, 3))
+    assert dnb.fft.fftn(x, axes=()) is x
+    assert dnb.fft.ifftn(dnb.ones(()), norm="ortho").dtype == np.fft.ifftn(np.ones(())).dtype
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_dtypes(session, together, dtype):
     x = (np.arange(48) % 7).astype(dtype)

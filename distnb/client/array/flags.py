@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from distnb.client.handle.array import Array, is_whole
+from distnb.client.handle.array import Array
 from distnb.client.reach.aliasing import outline
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -50,7 +51,7 @@ class Flags:
     @writeable.setter
     def writeable(self, value: bool) -> None:
         x = self._array
-        if value and not x.writeable and (not is_whole(x) or x.single):
+        if value and not x.writeable and (x.single or not self._may_be_written()):
             raise ValueError(
                 explain("writeable", True, "False, as the array is a view", "set it of a .copy()")
             )
@@ -60,12 +61,21 @@ class Flags:
         x.writeable = bool(value)
         x._near = None
 
+    def _may_be_written(self) -> bool:
+        """Tell whether it is all of its memory, or shows other places of what can be written."""
+        x, owner = self._array, self._array.owner
+        if owner is not None and not owner.writeable:
+            return False
+        if owner is None or owner.dbase is not x.dbase:
+            return x.size == prod(x.dbase.shape)
+        return all(s for s, n in zip(outline(x).strides, x.shape, strict=True) if n > 1)
+
     @property
     def owndata(self) -> bool:
-        """Whether the array is all of its memory, and no view."""
+        """Whether the array is all of its memory, in whatever order, and no view."""
         base = self._array.dbase
         looks = self._array.owner is not None or (base.look is not None and base.look.steps)
-        return is_whole(self._array) and not looks
+        return self._array.size == prod(base.shape) and not looks
 
     @property
     def aligned(self) -> bool:

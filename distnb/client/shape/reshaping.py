@@ -360,18 +360,24 @@ def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
         wanted = lengths(shape)
     if not x.writeable:
         raise ValueError("cannot resize this array: it is read-only")
-    n = prod(wanted)
+    n, flags = prod(wanted), outline(x).flags
+    if not (flags.c_contiguous or flags.f_contiguous):
+        raise ValueError("resize only works on single-segment arrays")
+    turned = _is_fortran(x)  # elements stay where they are in memory, whose order stays
+    lies = x.T if turned else x
     if n == x.size:
-        x.become(_reshaped(x, wanted, None))
+        x.become(_reshaped(lies, wanted[::-1]).T if turned else _reshaped(x, wanted))
         return
     if shared:
         raise ValueError("cannot resize an array that is referenced by another array")
-    if not is_whole(x):
+    if not is_whole(lies):
         raise ValueError("cannot resize this array: it does not own its data")
     most = min(n, x.size)
     flat = zeros((n,), x.dtype, session=x.session)
-    flat[:most] = ravel(x)[:most]
-    x.become(_reshaped(flat, wanted).copy())  # which owns its elements, as NumPy's does
+    flat[:most] = ravel(lies)[:most]
+    found = _reshaped(flat, wanted[::-1] if turned else wanted).copy()  # as NumPy's, it owns them
+    x.become(found.T if turned else found)
+    x._owner = None
 
 
 @stands_for(np.resize)

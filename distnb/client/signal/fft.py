@@ -495,17 +495,19 @@ def _several(
     x = a if isinstance(a, Array) else asarray(a)
     least = [_least(n) for n in s] if isinstance(s, Sequence) else s
     numpys(_small(x), least, axes, norm)  # raises what NumPy raises
+    transforms = _transforms(name, x.shape, s, axes, norm)
+    if not transforms:
+        return x
     if x.here is not None:
         found = watched(numpys.__name__, numpys, x.here, s, axes, norm)
         return _delivered(array_of(x.session, np.asarray(found)), out)
-    transforms = _transforms(name, x.shape, s, axes, norm)
     kind = {"rfft": "fft", "irfft": "ifft"}.get(name, name)
     others = [transform._replace(name=kind) for transform in transforms[:-1]]
     if name == "rfft":
         return _delivered(run(x, [transforms[-1], *others[::-1]]), out)
     if name == "irfft":
         return _delivered(run(x, [*others, transforms[-1]]), out)
-    return _delivered(run(x, transforms[::-1]) if transforms else x.astype(complex), out)
+    return _delivered(run(x, transforms[::-1]), out)
 
 
 def _transforms(
