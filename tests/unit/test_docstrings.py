@@ -31,7 +31,7 @@ def functions() -> Iterator[tuple[str, Any]]:
             thing = getattr(module, word)
             room = getattr(thing, "__module__", None) or ""
             ours = room.startswith("distnb.") and not word.startswith("_")
-            if ours and inspect.isfunction(thing) and id(thing) not in seen:
+            if ours and inspect.isroutine(thing) and id(thing) not in seen:
                 seen.add(id(thing))
                 yield f"{name}.{word}", thing
 

@@ -129,5 +129,8 @@ def test_methods_that_are_compiled_tell_what_they_are():
         method = getattr(dnb.DistArray, name)
         assert inspect.signature(method).parameters
         assert method.__module__.startswith("distnb.")
+    assert str(inspect.signature(dnb.sqrt)).startswith("(x, /, out=None")
+    assert dnb.sqrt.__module__.startswith("distnb.")
+    assert dnb.sqrt.reduce.__qualname__ == "sqrt.reduce"
     assert inspect.isfunction(dnb.DistArray.sum)  # users' own are what Python makes
     assert inspect.isfunction(dnb.sum)

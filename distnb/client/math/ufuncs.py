@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.batching.call_sites import from_users_line
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, no_array, numeric
 from distnb.client.handle.operands import others_in, understood
 from distnb.client.math.ufunc_texts import docstring, method_docstring
-from distnb.client.reach.methods import called
-from distnb.client.reach.small_steps import of_call, of_scalars, quick
+from distnb.client.reach.methods import called, computes
+from distnb.client.reach.small_steps import of_scalars, quick
 from distnb.client.reach.whole_functions import step
 from distnb.client.record.creation import asarray, refuse_masked
 from distnb.client.record.eager import written_plain
@@ -62,23 +63,19 @@ def _first_array(*inputs: Any) -> tuple[Any, ...]:
 
 
 def _make_elementwise(row: table.Elementwise) -> _Function:
-    ufunc, most = isinstance(row.run, np.ufunc) and row.nout == 1, row.nin + row.nout
-
     run: Any = row.run
+    most = row.nin + row.nout
 
-    def function(*inputs: Any, **options: Any) -> Any:
-        found = of_call(run, inputs, options) if ufunc else None
-        if found is not None:
-            return found
+    def long(*inputs: Any, **options: Any) -> Any:
         if options.get("out") is ...:
-            return _as_arrays(function(*inputs, **{k: v for k, v in options.items() if k != "out"}))
+            return _as_arrays(long(*inputs, **{k: v for k, v in options.items() if k != "out"}))
         if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
             if "out" in options:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
             if any(x is ... for x in inputs[row.nin :]):
                 raise TypeError("out=... is only allowed as a keyword argument.")
             if run in _TWO_ALONE:
-                warnings.warn(_TWO_ALONE_SAID, DeprecationWarning, stacklevel=2)
+                from_users_line(warnings.warn, _TWO_ALONE_SAID, DeprecationWarning)
             options["out"] = (*inputs[row.nin :], *(None,) * (most - len(inputs)))
             inputs = inputs[: row.nin]
         if len(inputs) != row.nin:
@@ -97,6 +94,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
             return row.run(*_first_array(*inputs))
         return elementwise(row.name, *_first_array(*inputs), **options)
 
+    function = computes(run, long) if isinstance(run, np.ufunc) and row.nout == 1 else long
     function.__signature__ = _signature(row.nin)  # type: ignore[attr-defined]
     return function
 

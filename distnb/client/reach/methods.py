@@ -17,6 +17,7 @@ from distnb.client.reach.small_products import product
 from distnb.client.reach.small_reductions import accumulated, quick_reduction
 from distnb.client.reach.small_steps import (
     done,
+    of_call,
     of_ufunc,
     quick_out,
     store,
@@ -25,7 +26,7 @@ from distnb.client.reach.small_views import indexed, with_units
 from distnb.common.config import config
 from distnb.ops.fast import FAST
 
-__all__ = ["calls", "multiplies", "reads", "reduction", "reshaped", "stores"]
+__all__ = ["calls", "computes", "multiplies", "reads", "reduction", "reshaped", "stores"]
 
 #: Types of axes.
 _AXES = frozenset((int, tuple, type(None)))
@@ -91,6 +92,17 @@ def calls(long: Callable[..., Any]) -> Callable[..., Any]:
             inputs, options = as_numpys(ufunc, method, inputs, options)
         found = called(ufunc, method, inputs, options)
         return long(self, ufunc, method, *inputs, **options) if found is None else found
+
+    return function
+
+
+def computes(ufunc: np.ufunc, long: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that stands for a ufunc; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def function(*inputs: ArrayLike, **options: Any) -> Any:
+        found = of_call(ufunc, inputs, options, True)
+        return long(*inputs, **options) if found is None else found
 
     return function
 

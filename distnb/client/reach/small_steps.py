@@ -212,7 +212,7 @@ def _are_repeated(inputs: Sequence[Any], args: Sequence[Any]) -> bool:
     )
 
 
-def of_scalars(run: Callable[..., Any], inputs: Sequence[object]) -> Any:
+def of_scalars(run: Callable[..., Any], inputs: Sequence[object], seen: bool = False) -> Any:
     """Do an elementwise operation on numbers alone; None if it is another one, or for engines."""
     if config.cutoff < _NUMBER:
         return None
@@ -220,7 +220,7 @@ def of_scalars(run: Callable[..., Any], inputs: Sequence[object]) -> Any:
         if type(x) not in SCALARS or (type(x) is int and not -_USUAL < x < _USUAL):
             return None
     need(None)  # which starts the engines, as any other array does
-    return done(run, inputs)
+    return done(run, inputs, seen)
 
 
 def _is_users() -> bool:
@@ -264,15 +264,17 @@ def of_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], seen: bool = False) -> An
     return quick(ufunc, inputs, seen) if found is None else found
 
 
-def of_call(ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def of_call(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], seen: bool = False
+) -> Any:
     """Do what a call of a ufunc does, or of what stands for it, as :func:`quick`."""
     if len(inputs) != ufunc.nin:
         return None
     if options:
         out = len(options) == 1 and "out" in options
         return quick_out(ufunc, inputs, options["out"]) if out else None
-    found = of_scalars(ufunc, inputs) if type(inputs[0]) in SCALARS else None
-    return of_ufunc(ufunc, inputs) if found is None else found
+    found = of_scalars(ufunc, inputs, seen) if type(inputs[0]) in SCALARS else None
+    return of_ufunc(ufunc, inputs, seen) if found is None else found
 
 
 def quick_out(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLike) -> Any:
