@@ -67,10 +67,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
 
 def _axes(x: Any, axis: Any) -> tuple[int, ...]:
     """Return one axis or two, from 0 on; raises what SciPy raises of others."""
+    named = (0, 1) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     try:
-        given = (
-            (0, 1) if axis is None else tuple(map(index, axis if type(axis) is tuple else (axis,)))
-        )
+        given = tuple([index(d) for d in named])
     except TypeError as error:
         raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
     if len(given) not in (1, 2):
