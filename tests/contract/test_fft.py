@@ -163,6 +163,17 @@ def test_an_array_that_is_transformed_keeps_its_elements(session):
             same(a, x)
 
 
+@pytest.mark.parametrize("name", ["fft", "ifft", "fftn"])
+def test_an_array_on_one_engine_keeps_its_elements(session, name):
+    for rank in range(session.size):
+        for shape in ((40,), (1, 40), (3, 40)):
+            a = np.arange(np.prod(shape)).reshape(shape) * (1 + 2j)
+            x = dnb.array(a, dist=("engine", rank))
+            found = getattr(dnb.fft, name)(x).to_numpy()
+            np.testing.assert_allclose(found, getattr(np.fft, name)(a), rtol=1e-12, atol=1e-9)
+            same(x, a)
+
+
 def test_lengths_and_axes(session):
     x = data((6, 5, 7))
     a = dnb.array(x, dist=("*", "block"))

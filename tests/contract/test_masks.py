@@ -119,3 +119,22 @@ def test_values_that_do_not_fit(session):
     with pytest.raises(TypeError, match="requires a 0 or 1-dimensional input"):
         a[m] = dnb.ones((2, 5))
     assert np.array_equal(a.to_numpy(), np.arange(20.0))
+
+
+@pytest.mark.parametrize("dist", ["block", "cyclic", ("cyclic", 3), "replicated", ("engine", 0)])
+@pytest.mark.parametrize("n", [7, 1000, 70_000])
+def test_masks_that_leave_all_beside_what_is_brought(session, dist, n):
+    """What is recorded after them has their shape, and elements of it come from other engines."""
+    a = np.random.default_rng(0).permutation(n) * 1.0
+    x, y = dnb.array(a, dist="block"), dnb.array(a[::-1].copy(), dist=dist)
+    for after in (
+        lambda u, a, b: (b + a, u),
+        lambda u, a, b: (u * 2 + b, u + a, b - u),
+        lambda u, a, b: ((u + b * 2).sum(), u),
+        lambda u, a, b: (b.cumsum(), u),
+        lambda u, a, b: (u[1:] + u[:-1], a[::-1] + b, u),
+    ):
+        found, expected = after(x[x > -1], x, y), after(a[a > -1], a, a[::-1])
+        for got, want in zip(found, expected, strict=True):
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12)
+    np.testing.assert_array_equal(dnb.setxor1d(x, y + 3), np.setxor1d(a, a + 3))

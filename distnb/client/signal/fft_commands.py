@@ -144,7 +144,7 @@ def _follow(
         stage, *stages = stages
         ahead = stages[0] if stages else None
         if stage.together:
-            found = _along(found, stage.transform, stage.layout)
+            found = _along(found, stage.transform, stage.layout, fresh or found is not x)
         elif ahead is not None and _turns(
             found, stage, ahead, hermitian if not stages[1:] else None
         ):
@@ -187,7 +187,7 @@ def _halved(x: Array, transforms: list[Transform]) -> Array | None:
     return _follow(x, [stages[0]._replace(transform=real), *stages[1:]], False, found)
 
 
-def _local(x: Array, transform: Transform, layout: Layout, fresh: bool = True) -> Array:
+def _local(x: Array, transform: Transform, layout: Layout, fresh: bool) -> Array:
     """Transform 1-D slices that are whole in a layout; in place if the array is nobody else's."""
     found = _in_reach(x, transform, layout)
     if found is not None:
@@ -265,13 +265,13 @@ def _split(grid: Grid, axis: int, ndim: int) -> Layout:
 # -- along a split axis ------------------------------------------------------------------------
 
 
-def _along(x: Array, transform: Transform, layout: Layout) -> Array:
+def _along(x: Array, transform: Transform, layout: Layout, fresh: bool) -> Array:
     """Transform along a split axis; the result is split along it, too, in blocks."""
     shape, dtype = transform.of(x.shape, x.dtype)
     wanted = _in_blocks(layout, transform.axis)
     size = x.session.size
     if _is_for_one(transform.n, size):
-        found = _local(x, transform, _apart(x.shape, layout, transform.axis))
+        found = _local(x, transform, _apart(x.shape, layout, transform.axis), fresh)
         near = found.near
         if near is not None:  # it is nobody else's, and may lie anywhere
             made: Array = made_of(x.session, near, wanted)

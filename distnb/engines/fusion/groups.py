@@ -143,7 +143,12 @@ class Group:
         """Add a command if it can run in the same pass; ``lives`` are those of temporaries."""
         if self.commands and not (
             self._fits(command)
-            and (self._lies_alike(command, specs) or self._follows(position, command, specs, lives))
+            and (
+                self._stays(command, specs)
+                if self.blocks or isinstance(command, Collective)
+                else self._lies_alike(command, specs)
+                or self._follows(position, command, specs, lives)
+            )
         ):
             return False
         if isinstance(command, Collective):
@@ -187,6 +192,18 @@ class Group:
             (o in self.slots and o.base in self.written) or alike(self._lead, _placed(o, specs))
             for o in command.outs
         )
+
+    def _stays(self, command: Elementary, specs: Specs) -> bool:
+        """Tell whether all lies alike: what a mask leaves is made one element after the other.
+
+        Where something is brought, a rank goes through its elements in pieces, which may be of
+        every other one.
+        """
+        assert self._lead is not None
+        read = [Operand(b, v) for b, views in self.read.items() for v in views]
+        read += [x for x in _aligned(command) if x.base not in self.written]
+        lies = all(alike(self._lead, _placed(x, specs)) for x in read)
+        return lies and self._lies_alike(command, specs)
 
     def _follows(
         self, position: int, command: Elementary, specs: Specs, lives: Mapping[int, Life]
