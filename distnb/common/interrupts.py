@@ -37,6 +37,7 @@ __all__ = [
     "interrupts",
     "listen",
     "shielded",
+    "unbroken",
     "wake_main",
 ]
 
@@ -212,6 +213,20 @@ def shielded(function: Callable[[], _T]) -> _T:
         deferral.shields.clear()
         if deferral.noted:
             deferral.catch_up()
+
+
+def unbroken(function: Callable[[], _T]) -> _T:
+    """Call a function in which no signal comes through, wherever it is called.
+
+    Such as one in which C calls Python back, and cannot go on after an exception.
+
+    Examples
+    --------
+    >>> unbroken(lambda: 1 + 1)
+    2
+    """
+    with deferred_interrupts():
+        return shielded(function)
 
 
 def interrupts(error: BaseException) -> bool:

@@ -1,6 +1,8 @@
 """Writing that fails leaves the old file, and a clear error; no engine hangs, all goes on."""
 
+import importlib
 import os
+import signal
 import subprocess
 from functools import partial
 
@@ -103,6 +105,60 @@ def test_a_full_disk_leaves_the_old_file(three, tiny, kind):
     assert _bytes_in(tiny) == before
     save(tiny / name, x[:1000])
     assert _bytes_in(tiny) != before
+
+
+#: Where Ctrl-C comes: a module, what was just done there, and whether the file is written.
+PRESSED = {
+    "made": ("distnb.client.files.writing", "_begin", False),
+    "named": ("distnb.client.files.writing", "_put", True),
+    "called back": ("distnb.formats.libraries.hdf5", "_Kept.write", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        (k, p)
+        for k, (_, _, needs) in FULL.items()
+        for p in PRESSED
+        if p != "called back" or needs in ("h5py", "h5netcdf")
+    ],
+)
+def test_ctrl_c_leaves_one_file_that_is_whole(three, tmp_path, monkeypatch, kind, place):
+    """And no other: also within what the library calls, and with one more while that is removed."""
+    name, save, needs = FULL[kind]
+    pytest.importorskip(needs)
+    module, what, written = PRESSED[place]
+    old, new = (dnb.random.default_rng(i, session=three).random(5000) for i in range(2))
+    save(tmp_path / name, old)
+    before = _bytes_in(tmp_path)
+    press(monkeypatch, module, what)
+    press(monkeypatch, "distnb.client.files.writing", "_remove")
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path / name, new)
+    monkeypatch.undo()
+    assert len(os.listdir(tmp_path)) == 1
+    assert (_bytes_in(tmp_path) != before) == written
+    assert float((old * 2).sum()) == float(old.sum()) * 2
+    save(tmp_path / name, new)
+    assert _bytes_in(tmp_path) != before
+
+
+def press(monkeypatch, module, what):
+    """Have Ctrl-C come after a function has been called, once."""
+    owner = importlib.import_module(module)
+    *inside, name = what.split(".")
+    owner = getattr(owner, inside[0]) if inside else owner
+    function, left = getattr(owner, name), [True]
+
+    def called(*args):
+        found = function(*args)
+        if left:
+            left.clear()
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(owner, name, called)
 
 
 def _bytes_in(folder):

@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from distnb.client.handle.array import Array, is_whole
 from distnb.client.handle.conversion import copied, record_collective
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
+from distnb.common.interrupts import unbroken
 from distnb.formats.boxes import full, moved, pieces
 from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import run_bytes, write_all
@@ -57,40 +59,52 @@ def replacing(
     If not, it goes, and what was at ``path`` stays. Its bytes are on the disk before it is renamed.
     It is ``beside`` the path, or another; if ``copied``, it has what the old file has.
     """
-    name = once(session, _begin, path, folder, beside or path, copied)
-    done = False
+    name = once(session, _name, path, folder, beside or path)
     try:
-        yield name
-        once(session, _end, name, path)
-        done = True
-    except OSError as error:
-        told = type(error)(
-            explain(
-                f"writing {path}",
-                error,
-                "a file that is whole",
-                "make room or use another folder; nothing was changed",
+        once(session, _begin, path, name, folder, copied)
+        try:
+            yield name
+            once(session, _end, name, path)
+        except OSError as error:
+            told = type(error)(
+                explain(
+                    f"writing {path}",
+                    error,
+                    "a file that is whole",
+                    "make room or use another folder; nothing was changed",
+                )
             )
-        )
-        raise told from error
+            raise told from error
     finally:
-        if not done:
-            with contextlib.suppress(OSError):
-                _remove(name)
+        if os.path.lexists(name):  # an interrupt may come between any two of these lines
+            _drop(session, name)
 
 
-def _begin(path: str, folder: bool, beside: str, copied: bool) -> str:
-    """Make the file beside the one that it is to replace, with the same permissions."""
+def _drop(session: Session, name: str) -> None:
+    """Remove what is not to be, when engines write no more into it."""
+    with contextlib.suppress(BaseException):  # one is on its way out; Ctrl-C ends the wait alone
+        session.flush()
+    with contextlib.suppress(OSError):
+        unbroken(partial(_remove, name))
+
+
+def _name(path: str, folder: bool, beside: str) -> str:
+    """Return the name of what is to replace something, as long as it is made."""
     real, (above, last) = os.path.realpath(path), os.path.split(os.path.realpath(beside))
     if Path(real).is_dir() and not folder:
         raise IsADirectoryError(
             explain(f"file {path}", "a folder", "a name for a file", "name one in it")
         )
-    name = os.path.join(above, f".{last[:200]}.{os.urandom(4).hex()}.part")
+    return os.path.join(above, f".{last[:200]}.{os.urandom(4).hex()}.part")
+
+
+def _begin(path: str, name: str, folder: bool, copied: bool) -> None:
+    """Make the file beside the one that it is to replace, with the same permissions."""
+    real, above = os.path.realpath(path), os.path.dirname(name)
     try:
         if folder:
             os.mkdir(name)
-            return name
+            return
         fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     except OSError as error:
         got, do = f"{error.strerror} in folder {above}", "make it, or use another folder"
@@ -103,7 +117,6 @@ def _begin(path: str, folder: bool, beside: str, copied: bool) -> str:
         os.close(fd)
     if copied:
         _copy(real, name)
-    return name
 
 
 def _copy(path: str, name: str) -> None:
@@ -123,6 +136,13 @@ def _end(name: str, path: str) -> None:
         for each in files:
             sync(os.path.join(folder, each))
     sync(name)
+    unbroken(partial(_put, name, real))
+    with contextlib.suppress(OSError):  # not all file systems can
+        sync(os.path.dirname(real))
+
+
+def _put(name: str, real: str) -> None:
+    """Give the file its name; of a folder, for which that takes two steps, both are done."""
     if Path(name).is_dir() and os.path.lexists(real):
         gone = f"{name}.old"
         os.rename(real, gone)
@@ -134,8 +154,6 @@ def _end(name: str, path: str) -> None:
         _remove(gone)
     else:
         os.replace(name, real)
-    with contextlib.suppress(OSError):  # not all file systems can
-        sync(os.path.dirname(real))
 
 
 def _remove(path: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from distnb.common.addresses import is_address, opened
 from distnb.common.errors import explain
+from distnb.common.interrupts import unbroken
 from distnb.formats import plain
 from distnb.formats.npy import check_dtype
 from distnb.formats.plain import PlainWriter, write_all
@@ -82,7 +83,8 @@ class _Kept:
     """A file for the library to write, which takes all that it is given.
 
     Where a write failed, the library could not close the file, and ended the process when it freed
-    what belonged to it. So the first failure is kept until it has closed.
+    what belonged to it. So the first failure is kept until it has closed; and what calls the
+    library is ``unbroken``, as Ctrl-C here would be such a failure.
     """
 
     def __init__(self, path: str) -> None:
@@ -246,6 +248,9 @@ class _Datasets:
 
     def close(self) -> None:
         """Close the file."""
+        unbroken(self._close)
+
+    def _close(self) -> None:
         try:
             self._file.close()
         finally:
@@ -261,7 +266,7 @@ class _Datasets:
     def write(self, box: Box, data: np.ndarray) -> None:
         """Write a box."""
         assert self._kept is not None
-        self._data[_slices(box)] = data
+        unbroken(lambda: self._data.__setitem__(_slices(box), data))
         self._kept.check()
 
 
@@ -281,7 +286,7 @@ def writer(stored: Stored) -> Writer:
     """Open a dataset to write it."""
     check_same(stored.path, ())
     if stored.details[1] is None:
-        return _Datasets(stored, _Kept(stored.path))
+        return unbroken(lambda: _Datasets(stored, _Kept(stored.path)))
     return PlainWriter(stored._replace(details=(stored.details[1],)))
 
 
@@ -335,6 +340,10 @@ def _is_group(found: Any) -> bool:
 
 def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
     """Make a dataset that is to be filled; without chunks its elements have a place in the file."""
+    return unbroken(lambda: _created(path, name, shape, dtype, options))
+
+
+def _created(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
     h5py, options = _h5py(), dict(options)
     attrs = options.pop("attrs", {})
     assert name is not None
@@ -371,6 +380,12 @@ def create_netcdf(
     path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any
 ) -> Stored:
     """Make a file with a variable that is to be filled; ``dims`` names its axes."""
+    return unbroken(lambda: _created_netcdf(path, name, shape, dtype, options))
+
+
+def _created_netcdf(
+    path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any
+) -> Stored:
     h5netcdf = module(_load_netcdf, "NetCDF", "h5netcdf", "netcdf")
     assert name is not None
     given = {"dims": [f"dim_{d}" for d in range(len(shape))], **options}

@@ -12,6 +12,7 @@ import numpy as np
 
 from distnb.common.addresses import exists, is_address, member_of, queried
 from distnb.common.errors import explain
+from distnb.common.interrupts import unbroken
 from distnb.formats.npy import check_dtype
 from distnb.formats.stored import Box, Place, Stored, check_same, module
 from distnb.geometry.layout import Ints
@@ -210,7 +211,11 @@ def list_again(path: str) -> None:
 
 
 def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
-    """Make a folder with an array that is to be filled."""
+    """Make a folder with an array that is to be filled; the library goes on after Ctrl-C."""
+    return unbroken(lambda: _created(path, name, shape, dtype, options))
+
+
+def _created(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
     given = {"chunks": _chunks(shape), **options}
     if "attrs" in given:
         given["attributes"] = given.pop("attrs")
