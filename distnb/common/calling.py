@@ -177,8 +177,12 @@ def checked(found: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
 def _read(found: Any) -> Any:
     """Return an array of ours as NumPy's: in the notebook, functions that say ``dnb.`` make some.
 
-    On engines they have NumPy's names (see ``numpys``).
+    On engines they have NumPy's names (see ``numpys``). Raises TypeError for an array of which a
+    mask hides elements, as it would be lost.
     """
+    if isinstance(found, np.ma.MaskedArray) and np.ma.is_masked(found):
+        got, do = "a masked array", "return .filled(value)"
+        raise TypeError(explain("result of the function", got, "elements that are there", do))
     ours = hasattr(found, "__array_namespace__") and not isinstance(found, np.ndarray | np.generic)
     return np.asarray(found) if ours else found
 

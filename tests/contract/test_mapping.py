@@ -127,6 +127,16 @@ def test_dtypes_follow_from_the_function(session, books, dtype):
         books.add(dnb.map(f, x), expected, f"{f} of {dtype}", rtol=None)
 
 
+def test_masks_of_results_are_not_lost_without_a_word(session):
+    x = dnb.arange(8.0, dist="block")
+    for call in (dnb.map, dnb.map_blocks):
+        with pytest.raises(TypeError, match=r"masked array.*return \.filled"):
+            call(lambda b: np.ma.masked_greater(b, 3), x).to_numpy()
+        kept = np.where(np.arange(8.0) > 3, -1, np.arange(8.0))
+        same(call(lambda b: np.ma.masked_greater(b, 3).filled(-1), x), kept)
+        same(call(lambda b: np.ma.masked_greater(b, 9), x), np.arange(8.0))  # which hides nothing
+
+
 def test_a_given_dtype(session):
     x = dnb.arange(7, dist="block")
     found = dnb.map(lambda v: v * 2, x, dtype=np.float32)

@@ -130,7 +130,7 @@ def _compressed(one: Splits, cuts: Cuts, updated: bool) -> Given:
                 "sparse array that is updated",
                 f"{x.layout}",
                 f"one that is cut at {cuts.bounds} along axis {one.axis}",
-                "redistribute it first",
+                "redistribute it first" if x.axis == one.axis else f"use .splits(axis={x.axis})",
             )
         )
     data = elements(stored)
