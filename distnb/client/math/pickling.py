@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import pickle
 import sys
 from functools import cache
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from distnb.client.handle.array import Array
@@ -52,7 +53,8 @@ def _numpys_name(obj: object) -> tuple[str, ...] | None:
     """
     if isinstance(obj, ModuleType):
         return (_PUBLIC[obj.__name__],) if obj.__name__ in _PUBLIC else None
-    if not (isinstance(obj, FunctionType | type) and str(obj.__module__).startswith("distnb.")):
+    room = str(getattr(obj, "__module__", ""))
+    if not (room.startswith("distnb.") and (inspect.isroutine(obj) or isinstance(obj, type))):
         return None
     name = obj.__name__
     for ours, numpys in _PUBLIC.items():
