@@ -124,7 +124,9 @@ PRESSED = {
         if p != "called back" or needs in ("h5py", "h5netcdf")
     ],
 )
-def test_ctrl_c_leaves_one_file_that_is_whole(three, tmp_path, monkeypatch, kind, place):
+def test_ctrl_c_leaves_one_file_that_is_whole(
+    three, tmp_path, monkeypatch, interruptible, kind, place
+):
     """And no other: also within what the library calls, and with one more while that is removed."""
     name, save, needs = FULL[kind]
     pytest.importorskip(needs)
