@@ -202,7 +202,7 @@ def _kinds(
     for name in wanted:
         kind: Any = asked.get(name)
         if kind is not None:
-            kinds[name] = _parsed(numeric(kind)).str
+            kinds[name] = _parsable(numeric(kind)).str
     free = [name for name in wanted if name not in kinds]
     if free:
         try:
@@ -219,7 +219,7 @@ def _kinds(
     return {name: str(kinds[name]) for name in wanted}, frozenset(free)
 
 
-def _parsed(dtype: np.dtype) -> np.dtype:
+def _parsable(dtype: np.dtype) -> np.dtype:
     """Return a dtype that numbers are parsed to; raises TypeError for others."""
     if dtype.kind == "c" or dtype == np.float16:
         expected = "bool, an integer, float32 or float64"

@@ -21,7 +21,7 @@ from distnb.client.handle.array import Array, is_whole
 from distnb.client.handle.conversion import copied, record_collective
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
-from distnb.common.interrupts import unbroken
+from distnb.common.interrupts import interrupts, unbroken
 from distnb.formats.boxes import full, moved, pieces
 from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import run_bytes, write_all
@@ -75,17 +75,15 @@ def replacing(
                 )
             )
             raise told from error
+    except BaseException as error:
+        if interrupts(error):  # engines may be writing still, and fail where the file is gone
+            with contextlib.suppress(BaseException):  # one more Ctrl-C ends the wait alone
+                session.flush()
+        raise
     finally:
         if os.path.lexists(name):  # an interrupt may come between any two of these lines
-            _drop(session, name)
-
-
-def _drop(session: Session, name: str) -> None:
-    """Remove what is not to be, when engines write no more into it."""
-    with contextlib.suppress(BaseException):  # one is on its way out; Ctrl-C ends the wait alone
-        session.flush()
-    with contextlib.suppress(OSError):
-        unbroken(partial(_remove, name))
+            with contextlib.suppress(OSError):
+                unbroken(partial(_remove, name))
 
 
 def _name(path: str, folder: bool, beside: str) -> str:

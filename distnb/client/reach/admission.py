@@ -43,8 +43,8 @@ __all__ = [
 SMALL_STEP = 8 << 20
 #: The same where arrays go to and fro, and engines are waited for at each turn.
 _LARGE_STEP = 24 << 20
-#: The same where it is not known how much the next step is before engines have counted what a mask
-#: leaves: what they make of it is as little as one step, and they are waited for once more.
+#: The same where engines are waited for at each mask, to count what it leaves: before that nothing
+#: more can be recorded, and engines have nothing to do.
 _MASKED_STEP = 64 << 20
 #: Turns, one after the other, from which on arrays go to and fro, and commands of engines between
 #: two of them, at most.

@@ -14,7 +14,7 @@ ends in a result that lies a little elsewhere, it is computed where that lies (o
 
 Elements where a mask is true (``compress``) are made in a group, too: each rank has those of its
 block, and reads block and mask as they lie, which are of another shape. So ``a[a > 0].sum()`` makes
-no array of what the mask leaves.
+no array of what the mask leaves. There nothing is brought from other ranks, and nothing follows.
 
 Where a reduction follows that is all a group's result is made for, it becomes the group's *tail*:
 each tile goes into it while it is in the cache, and the result is not stored either.
@@ -142,13 +142,7 @@ class Group:
     ) -> bool:
         """Add a command if it can run in the same pass; ``lives`` are those of temporaries."""
         if self.commands and not (
-            self._fits(command)
-            and (
-                self._stays(command, specs)
-                if self.blocks or isinstance(command, Collective)
-                else self._lies_alike(command, specs)
-                or self._follows(position, command, specs, lives)
-            )
+            self._fits(command) and self._meets(position, command, specs, lives)
         ):
             return False
         if isinstance(command, Collective):
@@ -185,6 +179,14 @@ class Group:
             and lead is not None
             and lead.view.is_whole(lead.shape)
         )
+
+    def _meets(
+        self, position: int, command: Elementary, specs: Specs, lives: Mapping[int, Life]
+    ) -> bool:
+        """Tell whether a command lies as what was made so far does, which may follow it."""
+        if self.blocks or isinstance(command, Collective):
+            return self._stays(command, specs)
+        return self._lies_alike(command, specs) or self._follows(position, command, specs, lives)
 
     def _lies_alike(self, command: Elementary, specs: Specs) -> bool:
         assert self._lead is not None
