@@ -91,8 +91,8 @@ ORDER: dict[str, str] = {
         arguments indexing fields array glimpse host_arrays conversion operands copies spilling
     """,
     "distnb.client.reach": """
-        promised_layouts small_views rehearsal admission small_steps engines_order small_reductions
-        small_products methods aliasing kept_order whole_functions decorators
+        promised_layouts small_views rehearsal pace admission small_steps engines_order
+        small_reductions small_products methods aliasing kept_order whole_functions decorators
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing

@@ -6,6 +6,7 @@ import itertools
 import operator
 import threading
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 import distnb as dnb
-from distnb.client.reach import admission, small_steps, whole_functions
+from distnb.client.reach import pace, small_steps, whole_functions
 from distnb.client.session import shared_memory
 from distnb.ops import table
 from tests.contract.support import alike, numbered, same, setting
@@ -505,6 +506,7 @@ def test_without_a_segment(session, monkeypatch):
 
 def test_small_steps_do_not_wait_for_large_ones(session):
     """They are recorded while engines are busy, until several came one after the other."""
+    begin_anew(session)
     a = dnb.array(numbered((1000, 700)), dist="block")
     with setting(place="engines"):
         for _ in range(3):
@@ -512,7 +514,7 @@ def test_small_steps_do_not_wait_for_large_ones(session):
     batches, done = session.batches, session.connection.settled
     a[0] = 1.0
     assert (session.batches, session.connection.settled) == (batches, done) or session.quiet()
-    for _ in range(admission._PATIENCE):
+    for _ in range(pace._PATIENCE):
         a[1] = 2.0
     assert a.dbase.near is not None
 
@@ -779,10 +781,27 @@ def test_products_are_done_where_both_operands_are(session, what):
     np.testing.assert_allclose(found["auto"][2], found["engines"][2], rtol=1e-12)
 
 
-def test_what_goes_to_and_fro_is_done_in_the_notebook(session):
-    """Steps that are large otherwise, where small ones wait for each; and tried again later."""
+def begin_anew(session):
+    """Forget which way was best for the steps of other tests; return what finds it."""
+    found = session.extensions[pace.Pace]
+    found.__init__()
+    session.to_and_fro, session.large, session.small_steps = False, 0, 0
+    return found
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Let time pass when the test says so."""
+    time = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(pace, "perf_counter", lambda: time.now)
+    return time
+
+
+@pytest.mark.parametrize("best", [pace.WAIT, pace.RECORD, pace.NOTEBOOK])
+def test_what_goes_to_and_fro_is_done_in_the_quickest_way(session, clock, best):
+    """Where small steps wait for large ones, ways are tried, and the best once more later."""
     a = numbered((1000, 800))
-    x = dnb.array(a, dist="block")
+    x, found, ways = dnb.array(a, dist="block"), begin_anew(session), []
 
     def turn():
         nonlocal x, a
@@ -791,38 +810,44 @@ def test_what_goes_to_and_fro_is_done_in_the_notebook(session):
         assert float(x[1, 1]) == a[1, 1]
         a /= 1.5
         x /= 1.5
+        clock.now += 0.01 if found.way == best else 0.02
+        ways.append(found.way)
 
-    for _ in range(admission._PATIENCE * admission._TURNS + 3):
+    for _ in range(100):
         turn()
-    before = session.batches
-    for _ in range(5):
-        turn()
-    assert session.batches == before
+    assert ways.count(best) > 40
+    assert {*ways} == {pace.WAIT, pace.RECORD, pace.NOTEBOOK}
     same(x, a)
-    for _ in range(admission._TRIED // 2):
-        turn()
-    assert session.batches > before  # engines were tried once more
-    same(x, a)
+    if best == pace.NOTEBOOK:
+        while not (ways[-1] == found.way == best):
+            turn()
+        before = session.batches
+        x, a = x * 2.0, a * 2.0
+        x[3], a[3] = 5.0, 5.0
+        assert session.batches == before
+        same(x, a)
 
 
-def test_steps_between_masks_are_done_in_the_notebook(session):
+def test_steps_between_masks_are_done_in_the_notebook(session, clock):
     """Where engines would be waited for at each mask: steps up to eight times as large as others."""
     a = numbered((1500, 2000))
-    x = dnb.array(a, dist="block")
+    x, found, counts = dnb.array(a, dist="block"), begin_anew(session), []
     session.flush()
 
     def turn(k):
         nonlocal x, a
+        before, way = session.batches, found.way
         x[x < k] += 1.0
         a[a < k] += 1.0
         x, a = x + 0.5, a + 0.5
+        clock.now += 0.01 if found.way == pace.NOTEBOOK else 0.02
+        if way == found.way == pace.NOTEBOOK:
+            counts.append(session.batches - before)
 
-    for k in range(6 * admission._TURNS):
+    for k in range(40):
         turn(float(100 * k))
-    before = session.batches
-    for k in range(5):
-        turn(float(100 * k))
-    assert session.batches == before
+    longest = max(len([*same]) for done, same in itertools.groupby(counts) if done == 0)
+    assert longest >= 8, counts
     same(x, a)
 
 

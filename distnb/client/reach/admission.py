@@ -21,6 +21,7 @@ import numpy as np
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.spilling import bring_back, may_come
+from distnb.client.reach.pace import SMALL_STEP, Pace
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -28,7 +29,6 @@ from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Lay, Operand
 
 __all__ = [
-    "SMALL_STEP",
     "admitted",
     "awaited",
     "brought",
@@ -38,69 +38,12 @@ __all__ = [
     "read_of",
 ]
 
-#: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
-#: engines take for a batch of it, there and back.
-SMALL_STEP = 8 << 20
-#: The same where arrays go to and fro, and engines are waited for at each turn.
-_LARGE_STEP = 24 << 20
-#: The same where engines are waited for at each mask, to count what it leaves: before that nothing
-#: more can be recorded, and engines have nothing to do.
-_MASKED_STEP = 64 << 20
-#: Turns, one after the other, from which on arrays go to and fro, and commands of engines between
-#: two of them, at most.
-_TURNS, _BETWEEN = 3, 16
-#: The same between two masks whose elements are counted.
-_BETWEEN_MASKS = 32
-#: Steps that the notebook then does in their place, before they are tried on engines once more.
-_TRIED = 256
-#: Small steps, one after the other, that are recorded before engines are waited for.
-_PATIENCE = 6
 #: Bytes of a base outside of the segment that are worth moving for one small step.
 _MOVED = 8 << 20
 #: Bases of which it is remembered how often they were wanted.
 _REMEMBERED = 4096
 #: Bytes of one that cannot lie in the segment that are worth fetching, and at most.
 _FETCHED, _MOST_FETCHED = 1 << 16, 1 << 26
-
-
-class Pace:
-    """Who wanted which bases in reach, and whether arrays go to and fro."""
-
-    def __init__(self) -> None:
-        #: Handle of a base outside of the segment -> how often it was wanted; below 0: in vain.
-        self.wanted: dict[int, int] = {}
-        #: Commands that engines had done when arrays last came, and how often few had been new.
-        self._done = self._turns = 0
-        #: Bytes up to which a step is small in such times.
-        self._limit = _LARGE_STEP
-        #: Steps that would be large in other times.
-        self._steps = 0
-
-    def waited(self, session: Session, limit: int = _LARGE_STEP, between: int = _BETWEEN) -> None:
-        """Note that engines were waited for: arrays came in reach, or a mask was counted.
-
-        Steps on up to ``limit`` bytes are small if this goes on, with no more than so many commands
-        ``between``.
-        """
-        done = session.connection.finished
-        if done > self._done:
-            soon = done - self._done <= between
-            self._turns = self._turns + 1 if soon else 0
-            self._limit = max(limit, self._limit) if soon else limit
-            session.to_and_fro = self._turns >= _TURNS
-            self._done = done
-
-    def is_small(self, session: Session, nbytes: int) -> bool:
-        """Tell whether a step on so much memory is the notebook's."""
-        if nbytes <= SMALL_STEP:
-            return True
-        if not session.to_and_fro or nbytes > self._limit:
-            return False
-        self._steps += 1
-        if self._steps % _TRIED == 0:
-            self._turns, session.to_and_fro = _TURNS - 1, False
-            self._limit = _LARGE_STEP
-        return True
 
 
 def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
@@ -112,14 +55,15 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
         return False
     pace: Pace = session.extensions[Pace]
     if config.place == "auto" and not pace.is_small(session, nbytes):
-        session.small_steps = 0
+        session.small_steps = -1
+        session.large += nbytes
         return False
     away = [base for a in arrays if (base := a.dbase).near is None]
     if not away:
         return True
     with session.recorder.lock:  # nothing is recorded between what is asked and what is done
         worth = [_pays(base, pace) for base in away]  # each is wanted once more
-        if not all(worth) or not _ready(session, away):
+        if not all(worth) or not _ready(session, pace, away):
             return False
         if not all(_come(base, pace) for base in away):
             return False
@@ -132,16 +76,13 @@ def _unmade(base: Base) -> bool:
     return base.look is not None and base.look.made_of(base) > 0
 
 
-def _ready(session: Session, wanted: Iterable[Base]) -> bool:
+def _ready(session: Session, pace: Pace, wanted: Iterable[Base]) -> bool:
     """Tell whether engines have done what they were asked; wait for it if that pays."""
     if session.quiet():
         return True
-    session.small_steps += 1
-    patient = session.small_steps < _PATIENCE and config.place == "auto"
-    if patient and not any(map(_unmade, wanted)):
+    if config.place == "auto" and pace.is_patient(session) and not any(map(_unmade, wanted)):
         return False
-    session.small_steps = 0
-    session.flush()
+    pace.wait(session)
     return True
 
 
@@ -238,7 +179,8 @@ def _fetched(base: Base, pace: Pace) -> bool:
 def mask_counted(session: Session) -> None:
     """Note that engines were asked how many elements a mask leaves, before more can be recorded."""
     pace: Pace = session.extensions[Pace]
-    pace.waited(session, _MASKED_STEP, _BETWEEN_MASKS)
+    with session.recorder.lock:
+        pace.waited(session, masks=True)
 
 
 def is_mine(session: Session, nbytes: int) -> bool:

@@ -23,7 +23,8 @@ import numpy as np
 from distnb.client.handle.array import Array, host_view, leave
 from distnb.client.handle.conversion import in_layout
 from distnb.client.handle.fields import at_hand, beside
-from distnb.client.reach.admission import SMALL_STEP, admitted
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.pace import SMALL_STEP
 from distnb.client.reach.rehearsal import part, promise
 from distnb.client.session.bases import MANY, Base
 from distnb.geometry.layout import Ints

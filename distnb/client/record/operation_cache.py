@@ -16,7 +16,7 @@ import numpy as np
 
 from distnb.client.batching import budget
 from distnb.client.handle.array import Array, leave, record_known
-from distnb.client.reach.admission import SMALL_STEP
+from distnb.client.reach.pace import SMALL_STEP
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout

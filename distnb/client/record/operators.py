@@ -60,7 +60,8 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
             if template and template.large and not session.to_and_fro and config.place == "auto":
-                session.small_steps = 0
+                session.small_steps = -1
+                session.large += template.nbytes
                 found = operation_cache.repeat(session, op, template, (self, other), None)
             elif template is not None:
                 found = done(session, op, template, (self, other), None)

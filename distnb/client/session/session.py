@@ -137,8 +137,10 @@ class Session(Closable):
         self.named = Named()
         #: Is told of commands that are about to be sent, if somebody wants to know.
         self.watch: Callable[[Iterable[Command]], None] | None = None
-        #: Small steps recorded in a row because engines were busy; whether arrays go to and fro.
+        #: Small steps recorded in a row, -1 after a large one; whether arrays go to and fro.
         self.small_steps, self.to_and_fro = 0, False
+        #: Bytes that large steps of engines read and write, since they were last waited for.
+        self.large = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
         #: How many of the commands only read.

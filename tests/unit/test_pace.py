@@ -1,0 +1,158 @@
+"""Which way is taken where small steps find engines busy; the clock is the test's."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+
+from distnb.client.reach import pace
+
+MB = 1 << 20
+LARGE = 16 * MB
+
+
+class Loop:
+    """A loop of large steps and small ones: what the notebook asks its pace, and the time it takes.
+
+    ``costs`` are the seconds of a turn in each way.
+    """
+
+    def __init__(self, monkeypatch, costs, large=4, small=8):
+        self.now, self.costs, self.large, self.small = 0.0, costs, large, small
+        self.session = SimpleNamespace(
+            connection=SimpleNamespace(finished=0),
+            large=0,
+            small_steps=0,
+            to_and_fro=False,
+            recorder=SimpleNamespace(lock=nullcontext()),
+            flush=self.flush,
+        )
+        self.recorded = self.flushes = 0
+        self.pace = pace.Pace()
+        self.ways = []
+        monkeypatch.setattr(pace, "perf_counter", lambda: self.now)
+        self.pace.__init__()
+
+    def flush(self):
+        self.session.connection.finished += self.recorded
+        self.recorded, self.flushes = 0, self.flushes + bool(self.recorded)
+
+    def turn(self):
+        self.ways.append(self.pace.way)
+        for _ in range(self.large):
+            if not self.pace.is_small(self.session, LARGE):
+                self.session.small_steps = -1
+                self.session.large += LARGE
+                self.recorded += 1
+            self.now += self.costs[self.pace.way] / self.large
+        for _ in range(self.small):
+            self.step()
+
+    def step(self):
+        assert self.pace.is_small(self.session, 1000)
+        if self.recorded:  # engines are busy
+            if self.pace.is_patient(self.session):
+                self.recorded += 1
+                return
+            self.pace.wait(self.session)
+        self.pace.waited(self.session)
+
+
+@pytest.fixture
+def loop(monkeypatch):
+    return lambda *args, **options: Loop(monkeypatch, *args, **options)
+
+
+def seconds(wait, record, notebook):
+    return {pace.WAIT: wait, pace.RECORD: record, pace.NOTEBOOK: notebook}
+
+
+@pytest.mark.parametrize("best", [pace.WAIT, pace.RECORD, pace.NOTEBOOK])
+@pytest.mark.parametrize("small", [7, 8, 20, 60])
+def test_the_quickest_way_is_taken(loop, best, small):
+    found = loop({**seconds(0.02, 0.02, 0.02), best: 0.01}, small=small)
+    for _ in range(400):
+        found.turn()
+    assert found.ways[-200:].count(best) > 150
+    assert {*found.ways[-200:]} == {pace.WAIT, pace.RECORD, pace.NOTEBOOK}  # tried once more
+
+
+def test_the_best_is_found_behind_a_better_one(loop):
+    """What engines do alone is tried later, when the notebook was quicker than with waits."""
+    found = loop(seconds(0.02, 0.005, 0.01))
+    for _ in range(300):
+        found.turn()
+    assert found.ways[-100:].count(pace.RECORD) > 80
+
+
+def test_steps_between_large_ones_go_with_them(loop):
+    """Up to what is tiny; where the notebook does large steps, it does these, too."""
+    found = loop(seconds(0.02, 0.02, 0.02))
+    asked, session = found.pace.is_small, found.session
+    assert asked(session, pace.SMALL_STEP)
+    session.small_steps = -1  # a large one was recorded
+    assert asked(session, MB)
+    assert not asked(session, MB + 1)
+    session.small_steps = 0
+    assert asked(session, pace.SMALL_STEP)
+
+
+def test_another_way_is_taken_when_the_program_becomes_another(loop):
+    found = loop(seconds(0.02, 0.02, 0.005))
+    for _ in range(300):
+        found.turn()
+    found.costs = seconds(0.02, 0.005, 0.02)
+    for _ in range(300):
+        found.turn()
+    assert found.ways[250:300].count(pace.NOTEBOOK) > 40
+    assert found.ways[550:].count(pace.RECORD) > 40
+
+
+def test_a_way_that_is_as_quick_is_not_taken(loop):
+    """Or noise would have arrays go from one to the other."""
+    found = loop(seconds(0.0100, 0.0095, 0.0092))
+    for _ in range(200):
+        found.turn()
+    assert found.ways.count(pace.WAIT) > 150
+
+
+def test_nothing_is_tried_where_nobody_waits(loop):
+    """Neither where all steps are large, nor where none is: that has no price."""
+    for large, small in ((4, 0), (0, 8), (0, 1000)):
+        found = loop(seconds(0.02, 0.01, 0.01), large=large, small=small)
+        for _ in range(1000):
+            found.turn()
+        assert {*found.ways} == {pace.WAIT}
+        assert not found.session.to_and_fro
+
+
+def test_a_pause_is_no_price(loop):
+    """Somebody reads what a cell has shown before he runs it again."""
+    found = loop(seconds(0.01, 0.02, 0.02))
+    for k in range(100):
+        found.now += 60.0 * (k % 5 == 4)
+        found.turn()
+    assert found.ways.count(pace.WAIT) > 80
+
+
+def test_a_long_row_of_small_steps_waits_once(loop):
+    """Also where it was best to record the few that there were."""
+    found = loop(seconds(0.02, 0.005, 0.02))
+    for _ in range(100):
+        found.turn()
+    assert found.pace.way == pace.RECORD
+    found.small, flushes = 1000, found.flushes
+    found.turn()
+    assert found.flushes == flushes + 1
+    assert found.recorded == 0
+    assert found.pace.way == pace.WAIT
+
+
+def test_steps_beyond_the_limit_are_engines(loop):
+    found = loop(seconds(0.02, 0.02, 0.01))
+    for _ in range(100):
+        found.turn()
+    assert found.pace.way == pace.NOTEBOOK
+    assert found.pace.is_small(found.session, 24 * MB)
+    assert not found.pace.is_small(found.session, 25 * MB)
+    assert found.pace.is_small(found.session, pace.SMALL_STEP)
