@@ -7,8 +7,8 @@ when they leave.
 
 What is small is done here, at NumPy's cost, what is large by the engines. If engines are busy,
 small work is recorded for them; when several such steps came one after the other, waiting for the
-engines once is cheaper than their next steps would be. Where large steps and small ones alternate,
-so that somebody always waits, what is small is more. Either way the results are the same.
+engines once is cheaper than their next steps would be. Where large steps and small ones take turns,
+:mod:`~distnb.client.reach.pace` finds what is quickest. Either way the results are the same.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ _REMEMBERED = 4096
 _FETCHED, _MOST_FETCHED = 1 << 16, 1 << 26
 
 
+class Wanted(dict[int, int]):
+    """Handle of a base outside of the segment -> how often it was wanted; below 0: in vain."""
+
+
 def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     """Tell whether the notebook is to do a step on ``nbytes`` of memory; arrays are then in reach.
 
@@ -61,11 +65,12 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     away = [base for a in arrays if (base := a.dbase).near is None]
     if not away:
         return True
+    wanted: Wanted = session.extensions[Wanted]
     with session.recorder.lock:  # nothing is recorded between what is asked and what is done
-        worth = [_pays(base, pace) for base in away]  # each is wanted once more
+        worth = [_pays(base, wanted) for base in away]  # each is wanted once more
         if not all(worth) or not _ready(session, pace, away):
             return False
-        if not all(_come(base, pace) for base in away):
+        if not all(_come(base, wanted) for base in away):
             return False
         pace.waited(session)
     return True
@@ -86,7 +91,7 @@ def _ready(session: Session, pace: Pace, wanted: Iterable[Base]) -> bool:
     return True
 
 
-def _pays(base: Base, pace: Pace) -> bool:
+def _pays(base: Base, wanted: Wanted) -> bool:
     """Tell whether a base is worth waiting for: what has to be moved must be wanted often enough.
 
     So moving takes no longer than the steps that wanted it.
@@ -94,47 +99,50 @@ def _pays(base: Base, pace: Pace) -> bool:
     known = (base.near, base.look, base.memory, base.disk)
     if any(found is not None for found in known):
         return True
-    wanted = pace.wanted.get(base.handle, 0) + 1
-    if wanted <= 0 or base.lost or base.known is not None:
+    often = wanted.get(base.handle, 0) + 1
+    if often <= 0 or base.lost or base.known is not None:
         return False
-    if len(pace.wanted) > _REMEMBERED:
-        pace.wanted = {handle: n for handle, n in pace.wanted.items() if n < 0}
-    pace.wanted[base.handle] = wanted
+    if len(wanted) > _REMEMBERED:
+        for handle in [handle for handle, n in wanted.items() if n > 0]:
+            del wanted[handle]
+    wanted[base.handle] = often
     if base.session.memory.fits(base.shape, base.layout):
-        return prod(base.shape) * base.dtype.itemsize <= _MOVED * wanted
-    return _is_fetched(base, wanted)
+        return prod(base.shape) * base.dtype.itemsize <= _MOVED * often
+    return _is_fetched(base, often)
 
 
-def _is_fetched(base: Base, wanted: int) -> bool:
+def _is_fetched(base: Base, often: int) -> bool:
     """Tell whether a base is to be fetched that was wanted so often, which engines then drop.
 
     Not where users may look at it there (``%px``).
     """
     nbytes = prod(base.shape) * base.dtype.itemsize
     return (
-        nbytes <= min(_FETCHED * wanted, _MOST_FETCHED)
+        nbytes <= min(_FETCHED * often, _MOST_FETCHED)
         and base.handle not in base.session.memory.seen
     )
 
 
-def _come(base: Base, pace: Pace) -> bool:
+def _come(base: Base, wanted: Wanted) -> bool:
     """Bring a base in reach, of a session that is quiet; tell whether that could be done."""
     if base.near is not None:
         return True
     if base.look is not None:
         worth = _unmade(base)
         return bool(
-            base.look.come(base, lambda root: (worth or _pays(root, pace)) and _come(root, pace))
+            base.look.come(
+                base, lambda root: (worth or _pays(root, wanted)) and _come(root, wanted)
+            )
         )
-    if base.lost or base.known is not None or pace.wanted.get(base.handle, 0) < 0:
+    if base.lost or base.known is not None or wanted.get(base.handle, 0) < 0:
         return False
     if base.handle in base.session.unfinished.named or not may_come(base):
         return False
     if base.disk is not None:
         with base.session.recorder.lock:  # or another thread's array could send it there again
             bring_back(base)
-    elif base.memory is None and not _laid(base, pace):
-        return _fetched(base, pace)
+    elif base.memory is None and not _laid(base, wanted):
+        return _fetched(base, wanted)
     base.near = cast("np.ndarray", base.memory).view()  # so who has the one before can tell
     base.session.reaches += 1
     if base.session.keeping is not None and base.memory is not None:
@@ -142,7 +150,7 @@ def _come(base: Base, pace: Pace) -> bool:
     return True
 
 
-def _laid(base: Base, pace: Pace) -> bool:
+def _laid(base: Base, wanted: Wanted) -> bool:
     """Let engines move a base to the shared segment."""
     session = base.session
     if not session.memory.fits(base.shape, base.layout):
@@ -153,19 +161,19 @@ def _laid(base: Base, pace: Pace) -> bool:
     place, site = session.memory.place(memory), session.site()
     whole = Operand(base.handle, View.whole(base.shape))
     # If this fails or is interrupted, some engines have moved: they keep the memory.
-    base.memory, pace.wanted[base.handle] = memory, -1
+    base.memory, wanted[base.handle] = memory, -1
     there = session.ask(lambda slot: Lay(slot, whole, place, site))
     if all(found is True for found in there):
         session.ledger.lies(base.handle, memory)
-        del pace.wanted[base.handle]
-    return base.handle not in pace.wanted
+        del wanted[base.handle]
+    return base.handle not in wanted
 
 
-def _fetched(base: Base, pace: Pace) -> bool:
+def _fetched(base: Base, wanted: Wanted) -> bool:
     """Fetch a base, if that pays."""
     session = base.session
-    wanted = pace.wanted.pop(base.handle, 1)
-    if base.memory is not None or not _is_fetched(base, wanted):
+    often = wanted.pop(base.handle, 1)
+    if base.memory is not None or not _is_fetched(base, often):
         return False
     whole, placed = View.whole(base.shape), Placed.whole(base.shape, base.layout)
     near = session.gather(Operand(base.handle, whole), placed, base.dtype)

@@ -49,18 +49,17 @@ _PATIENCE, _MOST_PATIENT = 6, 64
 
 
 class Pace:
-    """Who wanted which bases in reach, and the way in which small and large steps take turns."""
+    """The way in which small and large steps take turns, and what others took."""
 
     def __init__(self) -> None:
-        #: Handle of a base outside of the segment -> how often it was wanted; below 0: in vain.
-        self.wanted: dict[int, int] = {}
         self.way = WAIT
         #: Way -> seconds for a byte of large steps, while ways are tried.
         self._prices: dict[str, float] = {}
         #: The way that was best, and for how many bytes it is taken.
         self._best, self._kept = WAIT, _KEPT
-        #: Since when large steps are measured, bytes of the notebook's, and how many this way has.
-        self._since, self._nbytes, self._quota = perf_counter(), 0, _KEPT
+        #: Since when large steps are measured, bytes of the notebook's, and how many this way has;
+        #: to wait goes on until there are turns.
+        self._since, self._nbytes, self._quota = perf_counter(), 0, 0
         #: Commands that engines had done when last waited for, and how often few were new.
         self._done = self._turns = 0
         #: When that was.
@@ -103,7 +102,7 @@ class Pace:
         """Return the seconds for a byte of steps that have just ended."""
         return (perf_counter() - self._since) / nbytes
 
-    def _take(self, session: Session, way: str, quota: int) -> None:
+    def _take(self, session: Session, way: str, quota: int = 0) -> None:
         """Take a way, for so many bytes."""
         self.way, self._quota = way, quota
         session.to_and_fro = way == NOTEBOOK
@@ -113,7 +112,7 @@ class Pace:
         """Take another way, when so many bytes were done in this one."""
         if not self._prices and self.way != WAIT:  # the best was taken for as long as it should
             self._turns = _TURNS - 1
-            self._take(session, WAIT, _TRIED)
+            self._take(session, WAIT)
             return
         self._prices[self.way] = self._price(nbytes)
         if self.way == WAIT:
@@ -141,14 +140,19 @@ class Pace:
         """Tell whether a step on so much memory is the notebook's."""
         if nbytes <= _TINY_STEP or (nbytes <= SMALL_STEP and session.small_steps >= 0):
             return True
-        with session.recorder.lock:  # as whoever waits has it
-            if self.way == NOTEBOOK and self._nbytes >= self._quota:
-                session.flush()  # of what was too large for the notebook
-                self._judge(session, self._nbytes)
+        if self.way == NOTEBOOK and self._nbytes >= self._quota:
+            self._judge_notebook(session)
         if self.way != NOTEBOOK:
             return False
         self._nbytes += nbytes
         return nbytes <= self._limit
+
+    def _judge_notebook(self, session: Session) -> None:
+        """Take another way, unless another thread has just done so."""
+        with session.recorder.lock:  # as whoever waits has it
+            session.flush()  # of what was too large for the notebook
+            if self.way == NOTEBOOK and self._nbytes >= self._quota:
+                self._judge(session, self._nbytes)
 
     def is_patient(self, session: Session) -> bool:
         """Tell whether a small step, which finds engines busy, is to be recorded."""
@@ -168,4 +172,4 @@ class Pace:
             self._judge(session, session.large)
         elif self.way == RECORD and many:
             self._turns, self._prices = 0, {}
-            self._take(session, WAIT, _KEPT)
+            self._take(session, WAIT)
