@@ -9,6 +9,8 @@ import distnb as dnb
 from distnb.client.reach.kept_order import axes_of
 from tests.contract.support import measured, numbered, same, setting
 
+special = pytest.importorskip("scipy.special")
+
 pytestmark = pytest.mark.ways("one", "cutoff", "spmd")
 
 #: Of transposed ``x`` and ``y``, and ``v`` of fewer axes.
@@ -59,6 +61,10 @@ np.isclose(x, 3)
 np.triu(x)
 np.tril(x, 1)
 np.select([x > 3, x > 2], [x, y])
+np.vectorize(lambda v: v + 1)(x)
+np.vectorize(lambda v, w: v + w, otypes="d")(x, v)
+special.erf(x)
+special.xlogy(x + y, x)
 np.zeros_like(x, order="C")
 np.zeros_like(x, order="A")
 np.zeros_like(x.copy(), order="F")
@@ -66,6 +72,11 @@ np.ones_like(x, order="F")
 np.full_like(x, 3, order="C")
 np.full_like(x.copy(), 3, order="F")
 np.zeros_like(x.tolist(), order="F")
+np.zeros_like(x, shape=(3, 4))
+np.zeros_like(x, shape=(3, 4), order="F")
+np.ones_like(x, shape=(2, 3, 4), order="K")
+np.ones_like(x, shape=(2, 3, 4), order="F")
+np.full_like(x, 3, shape=(2, 3, 4), order="A")
 np.add(x, y, order="C")
 np.add(x, 1, order="F")
 np.sqrt(x, order="A")
@@ -86,7 +97,7 @@ def test_results_lie_as_numpys(session, line, place):
     def run(m, x, v):
         y = (x * 2 + 1).T if x.ndim == 2 else x.transpose(2, 0, 1) * 2
         x = x.T if x.ndim == 2 else x.transpose(2, 0, 1)
-        found = eval(line, {"np": m, "x": x, "y": y, "v": v})
+        found = eval(line, {"np": m, "x": x, "y": y, "v": v, "special": special})
         flat = found.ravel()
         flat[...] = 7  # which is the array's own if that is in C order
         own = found.base is None or line in MORE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -169,7 +170,7 @@ def tri(
     array([[1, 0, 0],
            [1, 1, 0]])
     """
-    shape = (max(0, N), max(0, N if M is None else M))
+    shape = tuple(max(0, ceil(n)) for n in (N, N if M is None else M))  # as of NumPy's arange
     mask = empty(shape, bool, dist=dist, grid=grid, session=session)
     if mask.here is not None:
         return array_of(mask.session, np.tri(N, M, k, numeric(dtype)))

@@ -18,6 +18,7 @@ from distnb.client.math.core_axes import core_axes
 from distnb.client.math.mapping import constant, map_operands, mapped
 from distnb.client.math.pickling import pickled
 from distnb.client.math.stacks import Made, recorded
+from distnb.client.reach.kept_order import axes_of, in_their_order
 from distnb.client.record.creation import asarray, zeros_like
 from distnb.client.record.eager import arrays_of, at_once, session_of
 from distnb.client.record.namespace import stands_for
@@ -233,7 +234,8 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         kinds = _of_first(called, ins) if self.otypes is None else self.otypes
         dtypes = tuple(numeric(d) for d in kinds)
         called = called._replace(otypes="".join(d.char for d in dtypes))
-        found = mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
+        run = lambda *x: mapped(called, calling.name_of(self.pyfunc), x, dtypes)  # noqa: E731
+        found = in_their_order(run, ins, axes_of(ins))
         for each in found if isinstance(found, tuple) else (found,):
             each.single = False  # NumPy's are arrays, also of no axes
         return found

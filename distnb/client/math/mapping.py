@@ -18,6 +18,7 @@ from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.operands import understood
 from distnb.client.math.pickling import pickled
 from distnb.client.math.ufuncs import copyto
+from distnb.client.reach.kept_order import axes_of, in_their_order
 from distnb.client.record.creation import asarray, empty_like, refuse_masked
 from distnb.client.record.eager import arrays_of, session_of
 from distnb.client.record.operations import broadcast_shape, on_engines
@@ -227,7 +228,8 @@ def foreign_method(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -
 def _applied(ufunc: np.ufunc, inputs: Any, casting: str, options: dict[str, Any]) -> Any:
     """Return the results of a ufunc as a tuple."""
     given = options | ({} if casting == "same_kind" else {"casting": casting})
-    found = map_(partial(ufunc, **given) if given else ufunc, *inputs)
+    run = partial(map_, partial(ufunc, **given) if given else ufunc)
+    found = in_their_order(run, inputs, axes_of(inputs))
     return found if isinstance(found, tuple) else (found,)
 
 

@@ -610,20 +610,20 @@ def _like(
             found = like(prototype, small)
             if found is not None:
                 return found
-    if not isinstance(prototype, Array):
-        prototype = np.asarray(prototype)
-        turned = prototype.flags.f_contiguous and not prototype.flags.c_contiguous
-        lies: Order = "F" if wanted == "F" or (wanted in "KA" and turned) else "C"
-        extents = prototype.shape if shape is None else shape
-        return made(extents, dtype or prototype.dtype, dist, None, None, how, lies)
-    extents = prototype.shape if shape is None else lengths(shape)
-    at = prototype.session
+    at = prototype.session if isinstance(prototype, Array) else None
+    shown = outline(prototype) if isinstance(prototype, Array) else np.asarray(prototype)
+    extents = shown.shape if shape is None else lengths(shape)
+    turned = shown.flags.f_contiguous and not shown.flags.c_contiguous
+    kept = wanted == "A" or (wanted == "K" and len(extents) == shown.ndim)
+    lies: Order = "F" if wanted == "F" or (kept and turned) else "C"
+    if not isinstance(prototype, Array) or (lies == "F" and shape is not None):
+        return made(extents, dtype or shown.dtype, dist, None, at, how, lies)
     kind = numeric(prototype.dtype if dtype is None else dtype)
     if dist is None and extents == prototype.shape:
         layout = stay(prototype, kind)
     else:
-        layout = layout_of_new(extents, kind, at, dist)
-    return create(at, extents, kind, layout, how, stays=True)
+        layout = layout_of_new(extents, kind, prototype.session, dist)
+    return create(prototype.session, extents, kind, layout, how, stays=True)
 
 
 @stands_for(np.empty_like)
@@ -650,7 +650,7 @@ def empty_like(
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
         As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
-        one that lies as Fortran's), a transposed view; with ``dist`` or another shape, of C.
+        one that lies as Fortran's), a transposed view; with ``dist``, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -703,7 +703,7 @@ def zeros_like(
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
         As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
-        one that lies as Fortran's), a transposed view; with ``dist`` or another shape, of C.
+        one that lies as Fortran's), a transposed view; with ``dist``, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -756,7 +756,7 @@ def ones_like(
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
         As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
-        one that lies as Fortran's), a transposed view; with ``dist`` or another shape, of C.
+        one that lies as Fortran's), a transposed view; with ``dist``, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
@@ -812,7 +812,7 @@ def full_like(
         Of the result; by default that of ``prototype``.
     order : {'C', 'F', 'A', 'K'}, optional
         As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
-        one that lies as Fortran's), a transposed view; with ``dist`` or another shape, of C.
+        one that lies as Fortran's), a transposed view; with ``dist``, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
