@@ -74,6 +74,18 @@ def quotes_of(options: dict[str, Any]) -> Given | None:
     return (quote, options["delimiter"], options["comment"]) if quote else None
 
 
+def _unsigned(text: bytes, options: dict[str, Any]) -> bytes:
+    """Return text whose numbers have no plus sign: Arrow has floats for integers with one.
+
+    >>> _unsigned(b"+5,-3,1e+3", {"delimiter": ",", "quote": None})
+    b'5,-3,1e+3'
+    """
+    before = [b"\n", *[options[k].encode() for k in ("delimiter", "quote") if options[k]]]
+    for mark in [mark for mark in before if mark + b"+" in text]:
+        text = re.sub(re.escape(mark) + rb"\+(?=[\d.])", mark, text)
+    return re.sub(rb"^\+(?=[\d.])", b"", text)
+
+
 def table_of(
     text: bytes,
     names: Sequence[str],
@@ -93,8 +105,7 @@ def table_of(
     quoted = quotes is not None and text in quotes
     if comment:
         text = quotes.without_comments(text) if quotes and quoted else _without(text, comment)
-    if not text.strip():
-        text = b""
+    text = _unsigned(text, options) if text.strip() else b""
     return csv.read_csv(
         py_buffer(text or b"\n"),
         csv.ReadOptions(use_threads=False, column_names=list(names), block_size=1 << 22),

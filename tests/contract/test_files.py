@@ -782,6 +782,22 @@ def test_integers_without_a_sign_are_exact(here, session):
     assert dnb.read_csv("t.csv")["x"].dtype == float
 
 
+def test_integers_with_a_plus_sign_stay_integers(here, session, monkeypatch):
+    """Arrow has floats for them: beyond 2**53 these are others."""
+    pytest.importorskip("pyarrow")
+    from distnb.client.files import tables
+
+    monkeypatch.setattr(tables, "_HEAD", 20)
+    numbers = range(2**53, 2**53 + 40)
+    lines = [f'{k},"+{k}",+{k}.5,{k}e+1\n' for k in numbers]
+    write_text("t.csv", "i,j,x,y\n" + "+".join(["-1,2,3,4\n", *lines]))
+    found = dnb.read_csv("t.csv")
+    same(found["i"], np.array([-1, *numbers]))
+    same(found["j"], np.array([2, *numbers]))
+    assert found["x"].dtype == float
+    same(found["y"], np.array([4.0, *[float(k * 10) for k in numbers]]))
+
+
 def test_hexadecimal_numbers_are_text(here, session, monkeypatch):
     """Arrow takes 64 bits of them as signed: 0xffffffffffffffff was -1."""
     pytest.importorskip("pyarrow")

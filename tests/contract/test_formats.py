@@ -324,22 +324,27 @@ def test_arrow_files(here, session, n, compression):
     pa = pytest.importorskip("pyarrow")
     columns = {"i": numbers(n, "i4"), "f": fractions(n), "b": numbers(n) > 0}
     holes = {"h": pa.array([None, *range(1, n)][:n], "int64")}
+    once = {"d": pa.array(columns["i"] % 3).dictionary_encode()}  # as pandas' categories
     table = pa.table(
         {
             "s": pa.array(["x"] * n, "string"),
             "n": pa.array([{"p": 1, "q": 2}] * n, pa.struct({"p": pa.int64(), "q": pa.int64()})),
             **columns,
             **holes,
+            **once,
         }
     )
     feather.write_feather(table, "t.feather", compression, chunksize=7)
-    want = columns | {"h": np.array([np.nan, *range(1, n)][:n], None if n else int)}
+    want = columns | {
+        "d": columns["i"] % 3,
+        "h": np.array([np.nan, *range(1, n)][:n], None if n else int),
+    }
     for dist in (None, "block", "cyclic", "replicated"):
-        found = dnb.read_feather("t.feather", columns=["h", *columns], dist=dist)
-        assert list(found) == ["h", *columns]
+        found = dnb.read_feather("t.feather", columns=["h", "d", *columns], dist=dist)
+        assert list(found) == ["h", "d", *columns]
         for name, x in found.items():
             same(x, want[name])
-    with pytest.raises(TypeError, match=r"no numbers in \['s', 'n'\].*'h'\]"):
+    with pytest.raises(TypeError, match=r"no numbers in \['s', 'n'\].*'h', 'd'\]"):
         dnb.read_feather("t.feather")
     os.rename("t.feather", "t")  # its first bytes tell
     opened = dnb.open("t", "f")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import textwrap
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NamedTuple
@@ -180,6 +181,9 @@ def laid_out(x: Array) -> np.ndarray:
     return host_view(whole.__array__(), x.dview, x.writeable)
 
 
+#: How much is told of a line.
+_LINE = 100
+
 #: The cells, and the lines of scripts, of which it was said that they gather.
 _TOLD: set[int | str] = set()
 
@@ -194,9 +198,9 @@ def tell_of_gather(x: Array) -> None:
     cell = line if shell is None else shell.execution_count
     if cell not in _TOLD:
         _TOLD.add(cell)
-        size = size_text(x.nbytes)
+        size, told = size_text(x.nbytes), textwrap.shorten(line, _LINE, placeholder=" ...")
         print(
-            f"distnb: {size} gathered to the notebook by {line}; "
+            f"distnb: {size} gathered to the notebook by {told}; "
             ".to_numpy() does so without this line",
             file=sys.stderr,
         )

@@ -24,6 +24,11 @@ def _load() -> Any:
     return pyarrow
 
 
+def _values(kind: Any) -> Any:
+    """Return the type of elements, of which each may be kept once (a categorical of pandas)."""
+    return getattr(kind, "value_type", kind) if str(kind).startswith("dictionary") else kind
+
+
 class _Sheet:
     """An open file; of batches, which may be compressed, a column is read by itself."""
 
@@ -34,7 +39,8 @@ class _Sheet:
             found = opened(path)
             pa = self._pa  # nothing is mapped: as of plain files
             self._file = pa.OSFile(path) if found is path else pa.PythonFile(found, mode="r")
-            self.schema = pa.ipc.open_file(self._file).schema
+            stored = pa.ipc.open_file(self._file).schema
+            self.schema = pa.schema([pa.field(f.name, _values(f.type)) for f in stored])
             fields = [field.name for field in self.schema]
             quick = [f.name for f in self.schema if dtype_of(str(f.type))]
             self.rows: tuple[int, ...] = ()
@@ -60,17 +66,21 @@ class _Sheet:
         found.validate()  # what a damaged file tells may not be there
         return found
 
+    def _elements(self, group: int, name: str) -> Any:
+        found = self._batch(group, name).column(0)
+        return found if _values(found.type) is found.type else found.dictionary_decode()
+
     def missing(self, name: str) -> bool:
         """Tell whether some elements of a column are missing."""
         with good(self.path, "a good Arrow file"):
-            return any(self._batch(k, name).column(0).null_count for k in range(len(self.rows)))
+            return any(self._elements(k, name).null_count for k in range(len(self.rows)))
 
     def ends(self, group: int, name: str) -> None:
         """Return None: batches tell nothing of their elements."""
 
     def read(self, group: int, name: str) -> Any:
         """Return a column of a batch."""
-        return self._pa.chunked_array([self._batch(group, name).column(0)])
+        return self._pa.chunked_array([self._elements(group, name)])
 
 
 def table(path: str) -> Table:
