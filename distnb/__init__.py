@@ -141,6 +141,7 @@ _SCIPYS = "ndimage sparse sparse.linalg spatial.distance optimize signal stats l
 _LIBRARIES = ["numpy", "pandas", "h5py", "zarr", "pyarrow", "PIL.Image", "matplotlib.colors"]
 for _library in (*_LIBRARIES, *_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()]):
     when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))
+when_imported("numpy.polynomial", lambda: _module("polynomial").stand_in())
 when_imported("xarray", lambda: _module("libraries.xarray_indexing"))
 Profile.shown = staticmethod(lambda report: _module("widgets.times.timing").TimeReport(report))
 

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.record.creation import asarray
 from distnb.left_out import listing, refusal
+from distnb.libraries.hook import put_in_place
 
 __all__ = [
     "Chebyshev",
@@ -139,6 +140,24 @@ def _named(way: Callable[..., Any], numpys: Callable[..., Any], module: str) -> 
 
     call.__module__ = module
     return call
+
+
+def _another(function: Callable[..., Any], _numpys: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does the same, which may have another name."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return function(*args, **options)
+
+    return call
+
+
+def stand_in() -> None:
+    """Put the functions here in the place of NumPy's, which would take such points for numbers."""
+    for made in (polynomial, chebyshev, legendre, laguerre, hermite, hermite_e):
+        numpys = "numpy" + made.__name__.removeprefix("distnb")
+        for name, function in vars(made).items():
+            if getattr(function, "__module__", "") == made.__name__:
+                put_in_place(numpys, name, functools.partial(_another, function))
 
 
 polynomial = _series(_polynomial, "poly")

@@ -62,6 +62,17 @@ if w.comm.rank == 1:
 
 
 @pytest.mark.parametrize("road", ["direct", "ipyparallel"])
+def test_a_single_engine_gets_data_of_its_own(client, road):
+    with another(client, road) as session, dnb.subset(1, session) as one:
+        x = np.arange(50.0)
+        there = dnb.asarray(x, dist="block", session=one)
+        there[[6, 1, 5]] = 7.0
+        twice = dnb.map(lambda v: 2 * v, there)
+        x[[6, 1, 5]] = 7.0
+        np.testing.assert_array_equal(twice.to_numpy(), 2 * x)
+
+
+@pytest.mark.parametrize("road", ["direct", "ipyparallel"])
 def test_an_engine_that_fails_outside_of_a_batch_keeps_nobody_waiting(engines, client, road):
     with another(client, road) as session:
         x = dnb.arange(30.0, dist="cyclic", session=session)

@@ -405,6 +405,46 @@ def test_where_an_array_is_dropped(cluster, monkeypatch):
     quiet(cluster)
 
 
+class LimitError(Exception):
+    """Of a time limit, and made of more than a text."""
+
+    def __init__(self, seconds, what):
+        super().__init__(seconds, what)
+
+
+@pytest.mark.skipif(entries.__file__.endswith(".py"), reason="interpreted, Python drops it")
+def test_what_a_handler_raises_where_an_array_is_dropped(cluster, monkeypatch):
+    x, free, where = dnb.ones(9), Base.free, iter(("before",))
+
+    def press(base):
+        if next(where, ""):
+            signal.raise_signal(signal.SIGALRM)
+        free(base)
+
+    cluster.flush()
+    monkeypatch.setattr(Base, "free", press)
+    with (
+        raising(signal.SIGALRM, LimitError(2, "seconds")),
+        pytest.raises(LimitError, match="seconds") as found,
+    ):
+        del x
+        sum(k for k in range(9))
+    assert found.value.args == (2, "seconds")
+    quiet(cluster)
+
+
+def test_what_a_handler_raises_while_a_function_is_pickled(cluster):
+    class Slow:
+        def __reduce__(self):
+            signal.raise_signal(signal.SIGALRM)
+            return int, (3,)
+
+    slow = Slow()
+    with raising(signal.SIGALRM, TimeoutError("mine")), pytest.raises(TimeoutError, match="mine"):
+        dnb.map(lambda x: x + slow, dnb.ones(9), dtype=float)
+    quiet(cluster)
+
+
 def test_before_an_array_is_made(monkeypatch):
     """Ctrl-C may come between the two halves of making one: nothing of it is freed."""
     dropped = []

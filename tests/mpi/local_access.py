@@ -53,6 +53,25 @@ def test_getting_and_setting_data(session):
         x.set_full_data(np.ones(7))
 
 
+def test_looks_see_what_a_rank_writes_itself(session):
+    x = dnb.array(np.zeros((6, 4)), dist="block")
+    flat, z = x.reshape(-1), dnb.array(np.zeros(6, complex), dist="block")
+    real, windows = z.real, dnb.lib.stride_tricks.sliding_window_view(x, 2, axis=0)
+    x.local[...] = 5
+    assert (flat.sum(), windows.sum()) == (120, 5 * windows.size)
+    part = x.local
+    assert flat[3] == windows[0, 0, 0] == 5
+    part[...] = 6
+    assert (flat.sum(), windows.sum()) == (144, 6 * windows.size)
+    flat.local[...] = 8
+    same(x.to_numpy(), np.full((6, 4), 8))
+    same(x.reshape(4, 6).to_numpy(), np.full((4, 6), 8))
+    real.local[...] = 2
+    same(z.to_numpy(), np.full(6, 2 + 0j))
+    x[...] = 1
+    same(flat.local, np.ones(flat.local.shape))
+
+
 @pytest.mark.parametrize("dist", ["block", "cyclic", ("cyclic", ("cyclic", 2)), "replicated"])
 def test_keys_name_what_a_rank_holds(session, dist):
     x = dnb.array(np.arange(24.0).reshape(4, 6), dist=dist)

@@ -27,7 +27,14 @@ from distnb.client.array.aspects import (
 )
 from distnb.client.array.facts import Uncut
 from distnb.client.array.flags import Flags, strides_of
-from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
+from distnb.client.array.local_access import (
+    get_data,
+    local_look,
+    local_part,
+    set_data,
+    set_full,
+    set_local,
+)
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import (
@@ -1475,10 +1482,10 @@ class DistArray(Array):
         """The elements that this rank holds, under ``mpiexec``: a writable look, or a copy.
 
         As in ``%px``, it is read-only where the elements are not one strided block. All ranks ask
-        together, for this and for all below.
+        together, for this and for all below. What was recorded before is done then. Other looks of
+        the array (``A.reshape(-1)``) have what is written there, where it is this, asked for anew.
         """
-        found: np.ndarray = local_part(self).local
-        return found
+        return local_look(self)
 
     @local.setter
     def local(self, values: ArrayLike) -> None:

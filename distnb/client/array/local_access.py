@@ -24,7 +24,7 @@ from distnb.geometry.axes import Whole, cut_at
 from distnb.geometry.layout import Grid, Layout
 from distnb.geometry.views import View
 
-__all__ = ["get_data", "local_part", "set_data", "set_full", "set_local"]
+__all__ = ["get_data", "local_look", "local_part", "set_data", "set_full", "set_local"]
 
 
 def local_part(x: Array) -> Any:
@@ -36,6 +36,18 @@ def local_part(x: Array) -> Any:
     session.flush()
     session.memory.lend([operand.base])
     return session.transport.local(operand)
+
+
+def local_look(x: Array) -> np.ndarray:
+    """Return the elements that this rank holds, which its script may write itself.
+
+    So what was made of them, and what shows them in another way, is made again when it is used.
+    """
+    found: np.ndarray = local_part(x).local
+    x.dbase.about_to_be_written()
+    if x.dbase.look is not None:
+        x.dbase.look.wrote(x.dbase)
+    return found
 
 
 def _together(x: Array) -> Any:
@@ -56,7 +68,7 @@ def _together(x: Array) -> Any:
 
 def set_local(x: Array, values: ArrayLike) -> None:
     """Write what this rank holds; every rank does so with its own values."""
-    part = local_part(x).local
+    part = local_look(x)
     given = np.asarray(values)
     good = x.writeable and part.flags.writeable and given.shape in (part.shape, ())
     fits = good and np.can_cast(given.dtype, part.dtype, "same_kind")
@@ -69,9 +81,6 @@ def set_local(x: Array, values: ArrayLike) -> None:
                 "redistribute('block') what is not in blocks",
             )
         )
-    x.dbase.about_to_be_written()
-    if x.dbase.look is not None:
-        x.dbase.look.wrote(x.dbase)
     part[...] = given
 
 

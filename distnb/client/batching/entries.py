@@ -6,6 +6,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
 from distnb.common.closable import Closable
+from distnb.common.interrupts import interrupts
 from distnb.geometry.layout import Ints, Layout, in_notebook
 
 if TYPE_CHECKING:
@@ -75,15 +76,17 @@ class Entry:
                 return
         except AttributeError:  # so did it where this is not compiled
             return
-        interrupted = False
+        came = None
         while True:
             try:
                 self.free()
                 break
-            except KeyboardInterrupt:  # Python would drop it here: it comes a moment later
-                interrupted = True
-        if interrupted:
-            _raise_soon(KeyboardInterrupt)
+            except BaseException as error:
+                if not interrupts(error):
+                    raise
+                came = error  # Python would drop it here: it comes a moment later
+        if came is not None:
+            _raise_soon(came)
 
     def free(self) -> None:
         """Free what engines have of it, as its last reference went."""
@@ -101,12 +104,22 @@ class Entry:
         self._layout = layout
 
 
-def _raise_soon(error: type[BaseException]) -> None:
-    """Let an exception be raised in this thread as soon as the interpreter goes on."""
+def _raise_soon(error: BaseException) -> None:
+    """Let an exception be raised in this thread as soon as the interpreter goes on.
+
+    Python makes it of a class alone, so that is one that knows what it is to say.
+    """
     import ctypes  # seldom needed
 
+    kind, args = type(error), error.args
+
+    def begin(again: BaseException) -> None:
+        again.args = args
+
+    names = {"__init__": begin, "__new__": BaseException.__new__, "__module__": kind.__module__}
+    wanted = type(kind.__name__, (kind,), names) if args else kind
     raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    raised(ctypes.c_ulong(get_ident()), ctypes.py_object(error))
+    raised(ctypes.c_ulong(get_ident()), ctypes.py_object(wanted))
 
 
 def come(base: Entry, session: Closable, shape: Ints, dtype: np.dtype) -> None:

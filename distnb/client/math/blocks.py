@@ -26,6 +26,7 @@ from distnb.client.record.eager import session_of
 from distnb.client.session.session import Session
 from distnb.common import calling
 from distnb.common.errors import explain
+from distnb.common.interrupts import interrupts
 from distnb.geometry.axes import Block
 from distnb.geometry.layout import Ints, Layout, default_layout, on_engine
 from distnb.geometry.views import follow
@@ -248,6 +249,8 @@ def _asked(function: Callable[..., Any], given: Sequence[Array], halo: Ints) -> 
             warnings.simplefilter("ignore")
             found = function(*blocks)
     except Exception as error:
+        if interrupts(error):
+            raise
         raise TypeError(
             explain(
                 "dtype of map_blocks()",

@@ -24,6 +24,7 @@ from distnb.client.record.eager import arrays_of, session_of
 from distnb.client.record.operations import broadcast_shape, on_engines
 from distnb.common import calling
 from distnb.common.errors import explain
+from distnb.common.interrupts import interrupts
 from distnb.geometry.layout import Ints
 from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
@@ -139,7 +140,7 @@ def _asked(function: Callable[..., Any], ins: Sequence[Any]) -> _Dtypes:
             warnings.simplefilter("ignore")
             return tuple(numeric(f.dtype) for f in calling.checked(function(*empties), (0,)))
     except Exception as error:
-        if isinstance(getattr(function, "func", function), np.ufunc):
+        if interrupts(error) or isinstance(getattr(function, "func", function), np.ufunc):
             raise  # it says of these dtypes what it says of arrays of NumPy's
         raise TypeError(
             explain(

@@ -13,6 +13,7 @@ from typing import Any
 from distnb.client.handle.array import Array
 from distnb.common import calling
 from distnb.common.errors import GatherError, explain
+from distnb.common.interrupts import interrupts
 
 __all__ = ["pickled"]
 
@@ -77,6 +78,8 @@ def pickled(function: object, reads: bool = False) -> bytes:
     except GatherError:
         raise
     except Exception as error:  # whatever the user's objects raise
+        if interrupts(error):
+            raise
         raise TypeError(
             explain(
                 "function",

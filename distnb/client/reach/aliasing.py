@@ -330,8 +330,15 @@ class Look:
     def refresh(self, base: Base) -> None:
         """Bring the base up to date, which is about to be used on the engines."""
         with base.session.recorder.lock:
-            if base.near is None and (self.stale or (base.lost and self.steps)):
+            if base.near is None and (self.stale or (base.lost and self.steps) or self._is_lent()):
                 self.family.mend(base)
+
+    def _is_lent(self) -> bool:
+        """Tell whether the script of a rank may have written what this one shows, by itself."""
+        root = self.family.root()
+        if root is None or not self.steps or root.session.transport.rank is None:
+            return False
+        return not _look(root).stale and root.handle in root.session.memory.seen
 
     def part(self, base: Base, view: View) -> Any:
         """Return an array of its own for a view of the base; None, as a view will do."""

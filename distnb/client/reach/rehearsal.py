@@ -21,6 +21,7 @@ from distnb.client.reach.promised_layouts import DEEPEST, Promise, told
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.transport.contract import Buffers, Transport
+from distnb.common.interrupts import interrupts
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import follow
 
@@ -173,7 +174,9 @@ class _Stage:
             recorder: Recorder = session.recorder
             recorder.take()
             self._idle.append(session)
-        except Exception:
+        except Exception as error:
+            if interrupts(error):
+                raise
             known = None
         layout = default_layout(shape, size)
         return Lies(layout, (), layout) if known is None else known

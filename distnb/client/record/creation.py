@@ -22,6 +22,7 @@ from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
+from distnb.common.interrupts import interrupts
 from distnb.wire.protocol import Typed
 
 __all__ = [
@@ -228,7 +229,9 @@ def _listed(data: Any, dtype: DTypeLike | None) -> Any:
     items = [_read_here(x) if type(x) is made else x for x in data]
     try:
         host = np.array(items, dtype)
-    except Exception:
+    except Exception as error:
+        if interrupts(error):
+            raise
         return None  # what is wrong is said by who reads it otherwise
     if host.dtype not in STORABLE:
         return None

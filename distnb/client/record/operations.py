@@ -38,6 +38,7 @@ from distnb.client.record.ufunc_options import (
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
+from distnb.common.interrupts import interrupts
 from distnb.common.ndarrays import QUICK
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import broadcast_shapes
@@ -197,8 +198,9 @@ def _here(
 
     try:
         found = host_arrays.compute(row, ins, into, mask, options, prepare)
-    except Exception:
-        prepare()  # which says what to do
+    except Exception as error:
+        if not interrupts(error):
+            prepare()  # which says what to do
         raise
     for o, near in zip(outs, into, strict=True):
         if o is not None and near is not None and not stayed(o, near):

@@ -200,8 +200,9 @@ class IPyParallelTransport(Transport["Results"]):
 
     def submit(self, message: bytes, buffers: Buffers) -> Results:
         try:
-            if not buffers:
-                return [self._call(self._view, "run", self._session, message, [])]
+            if not buffers or len(self._one) == 1:
+                mine = buffers[0] if buffers else []
+                return [self._call(self._view, "run", self._session, message, mine)]
             with self._order:
                 return [
                     self._call(view, "run", self._session, message, mine)
@@ -241,9 +242,7 @@ class IPyParallelTransport(Transport["Results"]):
             answers = [result.get(0) for result in ticket]
         except Exception as error:
             raise self._gone(error) from error
-        flat = answers[0] if len(ticket) == 1 and len(self._ids) > 1 else answers
-        if len(ticket) == 1 and len(self._ids) == 1:
-            flat = answers[0]
+        flat = answers[0] if len(ticket) == 1 else answers  # of all engines at once
         return [replies.decode(content, arrays) for content, *arrays in flat]
 
     @property
