@@ -138,10 +138,9 @@ Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: _module("plot"))
 _COMPILED = [f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")]
 _SCIPYS = "ndimage sparse sparse.linalg spatial.distance optimize signal stats linalg"
-_LIBRARIES = ["numpy", "pandas", "h5py", "zarr", "pyarrow", "PIL.Image", "matplotlib.colors"]
-for _library in (*_LIBRARIES, *_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()]):
+_LIBRARIES = "numpy numpy.polynomial pandas h5py zarr pyarrow PIL.Image matplotlib.colors"
+for _library in (*_LIBRARIES.split(), *_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()]):
     when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))
-when_imported("numpy.polynomial", lambda: _module("polynomial").stand_in())
 when_imported("xarray", lambda: _module("libraries.xarray_indexing"))
 Profile.shown = staticmethod(lambda report: _module("widgets.times.timing").TimeReport(report))
 

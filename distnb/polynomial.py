@@ -31,7 +31,6 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.record.creation import asarray
 from distnb.left_out import listing, refusal
-from distnb.libraries.hook import put_in_place
 
 __all__ = [
     "Chebyshev",
@@ -119,7 +118,7 @@ def _series(numpys: ModuleType, prefix: str) -> ModuleType:
     """
     name = f"{__name__}.{numpys.__name__.rpartition('.')[2]}"
     made = sys.modules[name] = ModuleType(name, numpys.__doc__)
-    value = getattr(numpys, f"{prefix}val")
+    value = inspect.unwrap(getattr(numpys, f"{prefix}val"))
     ways: dict[str, Callable[..., Any]] = {"val": _values, "valfromroots": _from_roots}
     for axes in ("2d", "3d"):
         ways[f"val{axes}"] = functools.partial(_in_space, value, False)
@@ -127,7 +126,8 @@ def _series(numpys: ModuleType, prefix: str) -> ModuleType:
     made.__dict__.update({k: v for k, v in vars(numpys).items() if k == "__all__" or k[0] != "_"})
     for end, way in ways.items():
         if hasattr(numpys, prefix + end):
-            setattr(made, prefix + end, _named(way, getattr(numpys, prefix + end), name))
+            plain = inspect.unwrap(getattr(numpys, prefix + end))
+            setattr(made, prefix + end, _named(way, plain, name))
     return made
 
 
@@ -140,24 +140,6 @@ def _named(way: Callable[..., Any], numpys: Callable[..., Any], module: str) -> 
 
     call.__module__ = module
     return call
-
-
-def _another(function: Callable[..., Any], _numpys: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that does the same, which may have another name."""
-
-    def call(*args: Any, **options: Any) -> Any:
-        return function(*args, **options)
-
-    return call
-
-
-def stand_in() -> None:
-    """Put the functions here in the place of NumPy's, which would take such points for numbers."""
-    for made in (polynomial, chebyshev, legendre, laguerre, hermite, hermite_e):
-        numpys = "numpy" + made.__name__.removeprefix("distnb")
-        for name, function in vars(made).items():
-            if getattr(function, "__module__", "") == made.__name__:
-                put_in_place(numpys, name, functools.partial(_another, function))
 
 
 polynomial = _series(_polynomial, "poly")

@@ -37,8 +37,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
     "distnb.ops": """
-        fast orders compressed scalars philox variates samplers filling matrix_functions semirings
-        table
+        fast orders compressed scalars philox variates samplers parameters filling matrix_functions
+        semirings table
     """,
     "distnb.measure": """
         quantities replay comparison metrics advice events notebook_clock records snapshot

@@ -53,6 +53,8 @@ def truncated_svd(
     array([3., 2.])
     """
     A = A if dnb.sparse.issparse(A) else dnb.asarray(A)
+    if A.ndim != 2:
+        raise ValueError(explain("matrix", f"shape {A.shape}", "two axes", "reshape it"))
     small = min(A.shape)
     if not 0 < k <= small:
         raise ValueError(explain("k", k, f"1 to {small}", "choose so many values"))

@@ -154,7 +154,8 @@ def _by_bands(A: Any, far: Any, delta: float) -> Any:
         nearest = float(left.min()) if left.size else np.inf
         if nearest == np.inf:
             return far
-        band = (nearest // delta + 1) * delta
+        # a little more than the nearest, where that is lost in rounding
+        band = max((nearest // delta + 1) * delta, np.nextafter(nearest, np.inf))
         active = inside = ~settled & (far < band)
         while active.any():
             by = dnb.sparse.matmul(far, light, "min_plus", present=active)

@@ -53,7 +53,10 @@ def als(
     ...     users.shape, things.shape
     ((3, 2), (3, 2))
     """
-    R = dnb.sparse.csr_array(R).astype(np.float64, copy=False)
+    R = dnb.sparse.csr_array(R)
+    if R.dtype.kind == "c":
+        raise TypeError(explain("ratings", R.dtype, "real numbers", "use abs(R) or R.real"))
+    R = R.astype(np.float64, copy=False)
     if rank < 1:
         raise ValueError(explain("rank", rank, "1 or more", "choose the number of factors"))
     if iterations < 1:

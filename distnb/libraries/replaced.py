@@ -11,6 +11,7 @@ function of pandas                       what passes through it
 ``apply_if_callable``                    keys in brackets; conditions and values of ``where``
 ``item_from_zerodim``                    the other operand of an operator; keys of an index
 ``maybe_prepare_scalar_for_op``          that of ``df.add`` and its like
+``_flex_method``                         that of ``series.add`` and its like
 ``array_ufunc``                          operands of ufuncs
 ``extract_array``, ``sanitize_array``    what becomes a column or a part of one
 ``infer_dtype_from_scalar``              what is repeated in a column
@@ -26,11 +27,13 @@ methods of classes                       what these look at before they call one
 ``gaussian_kde``, ``find_peaks``, ...    what compiled code is given, after no ``asarray``
 ``minimize``, ``least_squares``, ...     results of users' functions
 ``aslinearoperator``                     matrices, by which engines multiply
+``isscalarlike``                         what may be a number
 ``IndexMixin``                           keys in brackets of sparse arrays that are assigned to
 all of ``linalg.blas``, ``lapack``       all; what they write comes back
 operators of ``scipy.sparse``            the other operand, with which distnb's do the same
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
-``poly1d`` of NumPy                      what polynomials are divided by: numbers are no arrays
+**of NumPy**: ``polyval``, ...           points, at which ours evaluate series
+``poly1d``                               what polynomials are divided by: numbers are no arrays
 ======================================== =======================================================
 """
 
@@ -66,6 +69,7 @@ _TAKE_ARRAYS = {
     "pandas.core.arraylike": "array_ufunc",
     "pandas.core.algorithms": "_ensure_arraylike",
     "pandas.core.frame": "DataFrame._align_for_op",
+    "pandas.core.series": "Series._flex_method",
     "pandas.core.util.hashing": "hash_array",
     "h5py._hl.dataset": "Dataset.write_direct",
     "zarr.core.buffer.core": "NDBuffer.__init__",
@@ -113,6 +117,18 @@ _WRITE = {
     """,
     "scipy.spatial.distance": "cdist pdist",
 }
+#: What asks whether something is a number: of ours those without axes are.
+_ASK_FOR_NUMBERS = {"scipy.sparse._sputils": "isscalarlike"}
+#: Modules of series, and how the names of their functions begin and end.
+_SERIES = {
+    "polynomial": "poly",
+    "chebyshev": "cheb",
+    "legendre": "leg",
+    "laguerre": "lag",
+    "hermite": "herm",
+    "hermite_e": "herme",
+}
+_ENDS = ("val", "val2d", "val3d", "grid2d", "grid3d")
 #: What makes operators of matrices.
 _MAKE_OPERATORS = {"scipy.sparse.linalg": "aslinearoperator"}
 #: Operators with a dense result, which lies where the dense operand does.
@@ -134,6 +150,9 @@ _ROUTINES = tuple([f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "bl
 
 def install(library: str) -> None:
     """Put our functions in the place of a library's."""
+    if library == "numpy.polynomial":
+        _evaluate_at_points()
+        return
     if library in _ROUTINES:
         _lend_to_routines(vars(sys.modules[library]))
         return
@@ -143,6 +162,7 @@ def install(library: str) -> None:
         (_KEEP, _keeping),
         (_CALL_BACK, _called_back),
         (_WRITE, _writing),
+        (_ASK_FOR_NUMBERS, partial(_taking, _number)),
         (_MAKE_OPERATORS, _operating),
         (_DENSE_RESULT, _densely),
         (_GIVE_OBJECTS, _giving_numbers),
@@ -152,6 +172,27 @@ def install(library: str) -> None:
             if inside or module == library:
                 for name in names.split():
                     put_in_place(module, name, make)
+
+
+def _evaluate_at_points() -> None:
+    """Put ours in the place of NumPy's functions of series, which ask whether points are NumPy's.
+
+    Where these are not, each point would get coefficients of its own.
+    """
+    for module, prefix in _SERIES.items():
+        for name in [prefix + end for end in _ENDS] + ["polyvalfromroots"] * (prefix == "poly"):
+            put_in_place(f"numpy.polynomial.{module}", name, partial(_evaluating, module))
+
+
+def _evaluating(module: str, function: _Function) -> _Function:
+    def called(*args: Any, **options: Any) -> Any:
+        if not any(type(x) is DistArray for x in (*args, *options.values())):
+            return function(*args, **options)
+        from distnb import polynomial  # which may be what imports NumPy's
+
+        return getattr(getattr(polynomial, module), function.__name__)(*args, **options)
+
+    return called
 
 
 def _taking(numpys: _Function, function: _Function) -> _Function:
@@ -166,6 +207,11 @@ def _taking(numpys: _Function, function: _Function) -> _Function:
 def _array(x: Any) -> Any:
     """Return an array of ours as NumPy's, a scalar as NumPy's scalar, and all else as it is."""
     return np.asarray(x)[()] if type(x) is DistArray else x
+
+
+def _number(x: Any) -> Any:
+    """Return a scalar of ours as NumPy's, and all else as it is."""
+    return x if getattr(x, "ndim", 0) else _array(x)
 
 
 def _keeping(function: _Function) -> _Function:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distnb.geometry.slices import Section, Sections
-from distnb.ops import philox, samplers, variates
+from distnb.ops import parameters, philox, samplers, variates
 
 __all__ = ["drawer", "fill_index", "fill_random", "fill_value"]
 
@@ -67,7 +67,7 @@ def fill_random(
     flat = tuple(a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args)
     arrays = any(isinstance(a, np.ndarray) for a in flat)
     if arrays:
-        samplers.check(kind, flat)
+        parameters.check(kind, flat)
     drawer(kind, arrays).fill(kind, seed, stream, flat, runs, block.reshape(-1))
 
 

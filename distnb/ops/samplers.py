@@ -8,7 +8,7 @@ not matter which other indices need another attempt.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,12 @@ from distnb.ops.philox import (
 )
 from distnb.ops.variates import Numbers
 
-__all__ = ["SAMPLERS", "Draws", "check", "fill", "fill_all"]
+__all__ = ["SAMPLERS", "Draws", "between", "fill", "fill_all"]
 
 #: Streams of a generator come below; attempts and forks are counted above.
 _ATTEMPT, _FORK = 1 << 40, 1 << 56
 _MOST = float(2**63 - 1024)  # the largest float64 that is an int64
+_WIDEST = 8  # bytes of an integer
 
 
 class Draws:
@@ -152,7 +153,8 @@ def _propose_gamma(draws: Draws, attempt: int, d: Any) -> tuple[np.ndarray, np.n
     v = (1 + x / np.sqrt(9 * d)) ** 3
     good = v > 0
     v = np.where(good, v, 1)
-    return d * v, good & (np.log(u) < x * x / 2 + d - d * v + d * np.log(v))
+    good &= np.log(u) < x * x / 2 + d - d * v + d * np.log(v)
+    return d * v, good | ~np.isfinite(d)
 
 
 def _standard_gamma(draws: Draws, shape: Any) -> np.ndarray:
@@ -171,7 +173,9 @@ def _chisquare(draws: Draws, df: Any) -> np.ndarray:
 
 
 def _noncentral_chisquare(draws: Draws, df: Any, nonc: Any) -> np.ndarray:
-    return _chisquare(draws.fork(2), df + 2 * _poisson(draws.fork(3), nonc / 2))
+    known = np.isfinite(nonc)
+    events = _poisson(draws.fork(3), np.where(known, nonc, 0.0)[()] / 2)
+    return np.where(known, _chisquare(draws.fork(2), df + 2 * events), nonc)
 
 
 def _f(draws: Draws, dfnum: Any, dfden: Any) -> np.ndarray:
@@ -204,7 +208,7 @@ def _vonmises(draws: Draws, mu: Any, kappa: Any) -> np.ndarray:
     """Best and Fisher (1979); it is normal for large kappa, uniform for the smallest."""
 
     def spread(draws: Draws, kappa: Any) -> np.ndarray:
-        return _by_size(draws, np.greater(kappa, 1e-8), _angle, _best_fisher, kappa)
+        return _by_size(draws, ~np.less_equal(kappa, 1e-8), _angle, _best_fisher, kappa)
 
     def narrow(draws: Draws, kappa: Any) -> np.ndarray:
         return draws.normal() / np.sqrt(kappa)
@@ -230,7 +234,8 @@ def _propose_angle(draws: Draws, attempt: int, kappa: Any, s: Any) -> tuple[np.n
     z = np.cos(np.pi * u)
     w = (1 + s * z) / (s + z)
     y = kappa * (s - w)
-    return np.arccos(np.clip(w, -1, 1)), (y * (2 - y) >= v) | (np.log(y / v) + 1 >= y)
+    good = (y * (2 - y) >= v) | (np.log(y / v) + 1 >= y)
+    return np.arccos(np.clip(w, -1, 1)), good | np.isnan(kappa)
 
 
 # -- discrete --------------------------------------------------------------------------------------
@@ -356,8 +361,13 @@ def _zipf(draws: Draws, a: Any) -> np.ndarray:
 
 
 def _propose_zipf(draws: Draws, attempt: int, a: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Devroye, "Non-uniform random variate generation" (1986), X.6.1."""
+    """Devroye, "Non-uniform random variate generation" (1986), X.6.1.
+
+    Where many would be too large for an integer, they come from the others alone.
+    """
     u, v = draws.uniform(attempt)
+    least = np.exp(-a * np.log(_MOST))
+    u = np.where(np.greater(least, 1e-3), least + (1 - least) * u, u)
     k = np.floor(np.exp(-np.log(u) / a))
     t, b = np.log1p(1 / k) * a, a * np.log(2.0)
     good = v * k * np.expm1(t) * np.exp(b - t) <= np.expm1(b)
@@ -418,13 +428,26 @@ def _scaled(kind: str, draws: Draws, loc: Any, scale: Any) -> np.ndarray:
     return out * scale + loc
 
 
-def _integers_between(draws: Draws, low: Any, high: Any) -> np.ndarray:
-    """Whole numbers in [low, high), as those of ``philox``."""
-    if np.any(low >= high):
-        raise ValueError("low >= high")
-    n = np.asarray(high).astype(np.uint64) - np.asarray(low).astype(np.uint64)
-    found = multiply_high(draws.words(), n) + np.asarray(low).astype(np.uint64)
-    return found.astype(np.int64)
+def between(kind: np.dtype, closed: bool) -> str:
+    """Return the name of what draws integers of a dtype between arrays, with their ends or not."""
+    return f"integers_{kind}{'_closed' if closed else ''}"
+
+
+def _integers_between(
+    kind: np.dtype, closed: bool, draws: Draws, low: Any, high: Any
+) -> np.ndarray:
+    """Whole numbers in [low, high), or [low, high], as those of ``philox``."""
+    if kind.itemsize < _WIDEST:  # else what is given holds no others
+        least, most = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+        for name, wrong in (("low", low < least), ("high", high > most + (not closed))):
+            if np.any(wrong):
+                raise ValueError(f"{name} is out of bounds for {kind}")
+    if np.any(low > high if closed else low >= high):
+        raise ValueError("low > high" if closed else "low >= high")
+    first, end = (np.asarray(x).astype(np.uint64) for x in (low, high))
+    n, words = end - first + np.uint64(closed), draws.words()
+    found = multiply_high(words, n)
+    return np.where(n == 0, words[0], found) + first  # all there are: a word is one of them
 
 
 #: name -> function(draws, *args) of numbers or arrays; the names are those of NumPy's methods.
@@ -437,7 +460,6 @@ SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
     "geometric": _geometric,
     "gumbel": _gumbel,
     "hypergeometric": _hypergeometric,
-    "integers_between": _integers_between,
     "laplace": _laplace,
     "log_gamma": _log_gamma,
     "logistic": _logistic,
@@ -461,6 +483,13 @@ SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
     "wald": _wald,
     "weibull": lambda draws, a: np.exp(np.log(draws.exponential()) / a),
     "zipf": _zipf,
+}
+
+
+SAMPLERS |= {
+    between(kind, closed): partial(_integers_between, kind, closed)
+    for kind in map(np.dtype, "?bBhHiIlL")
+    for closed in (False, True)
 }
 
 
@@ -489,31 +518,3 @@ def fill_all(kind: str, seed: int, stream: int, args: tuple[float, ...], out: np
             index = np.arange(at, at + tile.size, dtype=np.uint64)
             found = SAMPLERS[kind](Draws(index, seed, stream), *args)
             np.copyto(tile, found, casting="unsafe")
-
-
-def check(kind: str, args: tuple[Any, ...]) -> None:
-    """Raise what NumPy raises for wrong parameters, numbers or arrays."""
-    if kind == "integers_between":
-        return  # this one says so itself
-    if kind.startswith("scaled"):
-        kind, args = "normal", (0.0, args[1])
-    arrays = [a for a in args if isinstance(a, np.ndarray)]
-    if not arrays:
-        _check_numbers(kind, *args)
-        return
-    numpys = _numpys_method(kind)
-    if kind in ("hypergeometric", "triangular"):  # of several parameters together
-        numpys(*args)
-    elif all(a.size for a in arrays):
-        for end in (np.min, np.max):
-            numpys(*(end(a) if isinstance(a, np.ndarray) else a for a in args), size=0)
-
-
-@lru_cache(maxsize=64, typed=True)
-def _check_numbers(kind: str, *args: Any) -> None:
-    """Raise what NumPy raises for numbers, which are found in order once."""
-    _numpys_method(kind)(*args, size=0)
-
-
-def _numpys_method(kind: str) -> Any:
-    return getattr(np.random.default_rng(0), {"log_gamma": "standard_gamma"}.get(kind, kind))

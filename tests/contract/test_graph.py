@@ -47,6 +47,12 @@ def test_ways(both):
     np.testing.assert_array_equal(dnb.graph.shortest_paths(G, 0, delta=4.0).to_numpy(), want)
 
 
+@pytest.mark.parametrize(("length", "delta"), [(1.0, 0.1), (1e20, 1e-3), (0.3, np.inf)])
+def test_bands_that_rounding_leaves_no_width(session, length, delta):
+    far = dnb.graph.shortest_paths(np.array([[0, length], [0, 0]]), 0, delta=delta)
+    np.testing.assert_array_equal(far.to_numpy(), [0, length])
+
+
 def test_negative_lengths(session):
     a = np.array([[0.0, 4, 1], [0, 0, 0], [0, -3, 0]])
     np.testing.assert_array_equal(dnb.graph.shortest_paths(a, 0).to_numpy(), [0, -2, 1])
@@ -223,3 +229,7 @@ def test_what_is_no_graph_is_refused(session):
         dnb.learn.kmeans(np.ones((3, 2)), 4)
     with pytest.raises(ValueError, match="rank"):
         dnb.learn.als(np.ones((3, 2)), 0)
+    with pytest.raises(TypeError, match="ratings: got complex128"):
+        dnb.learn.als(np.ones((3, 2)) * 1j, 1)
+    with pytest.raises(ValueError, match="two axes"):
+        dnb.learn.truncated_svd(dnb.ones(3), 1)

@@ -61,6 +61,8 @@ x[1] * s
 df.mul(A)
 df.eq(A)
 s.add(x)
+s.add(x, fill_value=0)
+s.where(m).rsub(x, fill_value=1)
 df.clip(A - 1, A + 1)
 np.add(df, A)
 np.maximum(df.a, x)

@@ -299,6 +299,41 @@ def test_stacks(session, k):
 # -- other functions -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("shape", [(5, 5), (2, 4, 4), (2, 5), (3,), (0, 0)], ids=str)
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_lower_triangles_of_hermitian_matrices(session, shape, dtype):
+    a = random(*shape).astype(dtype)
+    a = a + 1j * random(*shape, seed=2) if dtype is complex else a
+    x = dnb.array(a)
+    for run in (
+        lambda m, v: m.linalg.svd(v, compute_uv=False, hermitian=True),
+        lambda m, v: m.linalg.pinv(v, hermitian=True).round(9) + 0.0,  # no -0.0
+        lambda m, v: m.linalg.matrix_rank(v, hermitian=True),
+    ):
+        agree(lambda run=run: run(np, a), lambda run=run: run(dnb, x), 1e-9)
+    if a.ndim > 1 and a.shape[-1] == a.shape[-2]:
+        (u, s, vh), expected = (m.linalg.svd(v, hermitian=True) for m, v in ((dnb, x), (np, a)))
+        close(s, expected.S, 10)
+        close(u * s[..., None, :] @ vh, expected.U * expected.S[..., None, :] @ expected.Vh, 10)
+
+
+@pytest.mark.filterwarnings("ignore:The '")
+@pytest.mark.parametrize("mode", ["full", "economic"])
+def test_modes_of_before(session, mode):
+    a = random(5, 3)
+    found, expected = (m.linalg.qr(v, mode) for m, v in ((dnb, dnb.array(a)), (np, a)))
+    if mode == "full":
+        found, expected = found.R, expected.R
+    close(abs(found), abs(expected), 10)
+
+
+@pytest.mark.parametrize("p", [None, 1, "fro"])
+def test_condition_of_what_is_not_square(session, p):
+    for a in (np.ones((2, 5)), np.ones(3)):
+        x = dnb.array(a)
+        agree(lambda a=a: np.linalg.cond(a, p), lambda x=x: dnb.linalg.cond(x, p), 1e16)
+
+
 @pytest.mark.parametrize("shape", [(6, 6), (30, 2), (3, 4, 4)], ids=str)
 def test_rank_and_condition(session, shape):
     a = random(*shape)

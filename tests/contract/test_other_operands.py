@@ -207,6 +207,19 @@ def test_what_a_mask_hides_is_no_number():
     same(x, data)
 
 
+def test_views_of_their_classes_are_of_the_memory_or_read_only():
+    for dist in (None, "block"):
+        x = dnb.array([2.0, 1.0, 2.0], dist=dist)
+        assert np.ma.unique(x).tolist() == [1, 2]
+        assert np.ma.isin(x, [1.0]).tolist() == [False, True, False]
+        view = x.view(np.ma.MaskedArray)
+        assert type(view) is np.ma.MaskedArray
+        if view.flags.writeable:
+            view[0] = 7
+        np.testing.assert_array_equal(x.to_numpy(), view.data)
+        assert x.view("i8", np.ma.MaskedArray).dtype == np.int64
+
+
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_products_of_matrices_are_those_of_their_class():
     m, data = np.matrix([[1.0, 2], [3, 4]]), np.arange(4.0).reshape(2, 2)

@@ -382,3 +382,89 @@ def test_multivariate_normal(session, method):
     assert rng.multivariate_normal(mean, cov, (2, 3)).shape == (2, 3, 2)
     with pytest.raises(ValueError, match="cov"):
         rng.multivariate_normal(mean, np.eye(3))
+
+
+#: Of parameters that are arrays, ``A``, of which NumPy returns NaN, takes all bits, or refuses some.
+ODD = """
+g.gamma(A([nan, 1.0]), 1.0)
+g.standard_gamma(A([inf, 1.0]))
+g.chisquare(A([nan, 1.0]))
+g.standard_t(A([inf, 1.0]))
+g.beta(A([nan, 1.0]), A([1.0, 2]))
+g.f(A([nan, 1.0]), 1.0)
+g.noncentral_chisquare(A([nan, 1.0]), 1.0)
+g.noncentral_chisquare(A([2.0, 1.0]), nan)
+g.noncentral_chisquare(A([2.0, 1.0]), inf)
+g.noncentral_f(A([1.0, 2.0]), 1.0, nan)
+g.vonmises(0, A([nan, 2]))
+g.zipf(A([1 + 1e-7, 2.0]))
+g.dirichlet([0.0, 0.0])
+g.dirichlet([0.0, 1.0])
+g.dirichlet([])
+g.normal(0, nan)
+g.normal(A([1 + 5j]))
+g.exponential(nan)
+g.exponential(-1)
+g.gamma(None)
+g.uniform(0, A([nan, 1.0]))
+g.uniform(A([-1e308, 1.0]), 1e308)
+g.uniform(0, A([-1.0, 1.0]))
+g.binomial(A([2.5, 3.0]), 0.5)
+g.hypergeometric(A([5.9, 3]), 4, 3)
+g.negative_binomial(A([1e300, 1.0]), A([1e-10, 0.5]))
+g.multinomial(A([3, 4]), [nan, 0.6])
+g.multinomial(A([3, 4]), [0.9, 0.9, 0.9])
+g.multinomial(A([3, 4]), [])
+g.multinomial(A([3, 4]), 0.5)
+g.multinomial(A([2.5, 3]), [0.4, 0.6])
+g.multinomial(A([-1, 3]), [0.4, 0.6])
+g.multinomial(A(np.zeros(0, int)), [0.4, 0.6])
+g.integers(0, A([300, 300]), dtype="u1")
+g.integers(A([0, 0]), A([5, 256]), dtype="u1")
+g.integers(A([0, 0]), A([5, 256]), dtype="u1", endpoint=True)
+g.integers(A([0, 0]), A([5, 255]), dtype="u1", endpoint=True)
+g.integers(A([-5, -5]), A([-3, -3]), dtype="u4")
+g.integers(A([-1, 0]), A([1, 2]), dtype="u8")
+g.integers(A([False, False]), A([1, 2]), dtype=bool)
+g.integers(A(np.full(3, 2**64 - 1, "u8")), A(np.zeros(3, "u8")), dtype="u8")
+g.integers(A(np.zeros(3, "u8")), A(np.full(3, 2**64 - 1, "u8")), dtype="u8")
+g.integers(0, A(np.array([127, 127, 5], "i1")), endpoint=True)
+g.integers(A([0, 0]), 2**63 - 1, endpoint=True)
+g.integers(-(2**63), A([2**63 - 1] * 3), endpoint=True)
+g.integers(-(2**63) - 1, A([5, 5]))
+g.integers(A([5, 5]), A([5, 5]))
+g.integers(A([5, 5]), A([5, 5]), endpoint=True)
+g.integers(0, [1, 2], endpoint=True)
+g.integers(0, [2**64] * 4, dtype="u8")
+g.integers(np.array([0] * 4, object), np.array([5] * 4, object))
+g.integers(0, A(np.zeros(0, int)))
+g.integers(2.5)
+g.permuted(A([1, 2, 3]), out=Z((2, 3), int))
+g.permuted(A([1, 2, 3]), out=Z(3, "f4"))
+g.permuted(5)
+g.shuffle([1, 2, 3], axis=2)
+"""
+
+
+@pytest.mark.cases(60)
+@pytest.mark.parametrize("code", ODD.strip().splitlines())
+def test_odd_parameters_are_numpys(session, code):
+    def run(m, array):
+        names = {"g": m.random.default_rng(1), "A": array, "Z": m.zeros, "np": np}
+        found = np.asarray(eval(code, names | {"nan": np.nan, "inf": np.inf}))
+        return found.dtype, found.shape, list(np.isnan(found)) if found.dtype.kind == "f" else None
+
+    wanted, refused = outcome(lambda: run(np, np.array))
+    for array in (dnb.array, np.array):
+        found, error = outcome(lambda array=array: run(dnb, array))
+        assert found == wanted
+        assert (error and public(error)) == (refused and public(refused))
+
+
+def test_all_integers_of_64_bits_are_drawn_between_arrays(session):
+    rng = dnb.random.default_rng(1)
+    least, most = np.full(4000, -(2**63)), np.full(4000, 2**63 - 1)
+    x = rng.integers(dnb.array(least), dnb.array(most), endpoint=True).to_numpy()
+    assert len(np.unique(x)) == 4000
+    assert abs((x < 0).mean() - 0.5) < 0.05
+    assert (np.unique(x & 7, return_counts=True)[1] > 400).all()

@@ -158,6 +158,19 @@ def test_rules_for_the_number_of_bins(session, bins):
         )
 
 
+@pytest.mark.parametrize("bins", [[], [1], "auto", "scott", "stone", 3], ids=str)
+def test_bins_between_edges_that_are_odd(session, bins):
+    for x in (np.arange(50.0) / 25, np.arange(5), np.ones(4)):
+        a = dnb.array(x)
+        for limits in (None, (1, 1), (0, 1), (5, 7), (2, 1), (0, np.inf)):
+            for density in (False, True):
+                agree(
+                    lambda x=x, r=limits, d=density: np.histogram(x, bins, r, d),
+                    lambda a=a, r=limits, d=density: dnb.histogram(a, bins, r, d),
+                    1e-12,
+                )
+
+
 @pytest.mark.parametrize(
     "arguments",
     [(0,), (2.5,), ([3, 1],), ([[1, 2]],), ("best",), (3, (5, 1)), (3, (0, np.inf))],

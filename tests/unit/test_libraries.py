@@ -170,3 +170,17 @@ def test_xarrays_own_tests_of_other_arrays(tmp_path):
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout).group(1)) > 100
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "import distnb; from numpy.polynomial import polynomial",
+        "from numpy.polynomial import polynomial; import distnb",
+        "import distnb; distnb.polynomial; from numpy.polynomial import polynomial",
+    ],
+)
+def test_whoever_comes_first_numpys_series_know_our_points(lines):
+    code = f"{lines}; print(polynomial.polyval.__distnb_made__, polynomial.polyval(2.0, [1, 2]))"
+    run = [sys.executable, "-c", code]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "True 5.0\n"

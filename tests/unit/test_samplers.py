@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from distnb.ops import samplers
+from distnb.ops import parameters
 from distnb.ops.samplers import Draws, fill, log_factorial
 
 #: Each sampler where it takes another way: inversion, rejection, large and small parameters.
@@ -150,10 +150,10 @@ def test_forks_and_attempts_differ():
 
 
 def test_check_takes_numbers_and_arrays():
-    samplers.check("poisson", (np.array([0.0, 3.0]),))
-    samplers.check("poisson", (np.empty(0),))
+    parameters.check("poisson", (np.array([0.0, 3.0]),))
+    parameters.check("poisson", (np.empty(0),))
     for args in ((-1.0,), (np.array([1.0, -1.0]),), (np.array([np.nan, 1.0]),)):
         with pytest.raises(ValueError, match="lam"):
-            samplers.check("poisson", args)
+            parameters.check("poisson", args)
     with pytest.raises(ValueError, match="left"):
-        samplers.check("triangular", (np.array([0, 5]), np.array([1, 4]), np.array([2, 9])))
+        parameters.check("triangular", (np.array([0, 5]), np.array([1, 4]), np.array([2, 9])))

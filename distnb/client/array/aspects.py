@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.batching.call_sites import at_users_line
-from distnb.client.handle.array import Array, as_result, numeric
+from distnb.client.handle.array import Array, as_result, in_memory, numeric, sealed
 from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.reach.aliasing import look_at
 from distnb.client.reach.kept_order import axes_in, in_their_order
@@ -156,6 +156,11 @@ def view_as(x: Array, dtype: DTypeLike | type | None, kind: type | None) -> Any:
     """Return a view of all of an array, or of its bytes as another dtype; there is one class."""
     if _is_class(dtype):
         dtype, kind = None, None
+    for cls in (kind, dtype):
+        if isinstance(cls, type) and issubclass(cls, np.ndarray):  # such as a masked array
+            there = in_memory(x)
+            found = sealed(x, np.asarray(x)) if there is None else there
+            return found.view(cls) if cls is dtype or dtype is None else found.view(dtype, cls)
     if kind is not None and not _is_class(kind):
         raise TypeError(explain("view", kind, "ndarray, the class of all arrays", "leave it out"))
     if dtype is None or np.dtype(dtype) == x.dtype:

@@ -818,7 +818,7 @@ class DistArray(Array):
             raise TypeError(
                 explain(
                     "function on distributed arrays",
-                    f"numpy.{func.__name__}",
+                    f"{func.__module__}.{func.__name__}",
                     "one that distnb offers",
                     "see dir(distnb), or use .to_numpy() for small arrays",
                 )

@@ -130,11 +130,20 @@ def _in_reach(text: str, arrays: Sequence[Array], dtype: np.dtype, casting: str)
     return fresh(session, found, layout)
 
 
+def _path(text: str, arrays: Sequence[Array], **options: Any) -> list[Any]:
+    """Return in which order NumPy would contract arrays; raise what ``numpy.einsum`` raises."""
+    try:
+        return np.einsum_path(text, *map(_stand_in, arrays), **options)[0]
+    except IndexError as error:
+        wrong = "einstein sum subscripts string contains too few subscripts for an operand"
+        raise ValueError(wrong) from error
+
+
 def _is_view(text: str, arrays: Sequence[Array]) -> bool:
     """Tell whether NumPy's result is a view: with the axes in another order, or of a diagonal."""
     if len(arrays) > 1:
         return False
-    np.einsum_path(text, *map(_stand_in, arrays))  # raises what NumPy raises
+    _path(text, arrays)  # raises what NumPy raises
     (labels,), wanted = _letters(text, arrays)
     return set(labels) == set(wanted)
 
@@ -233,7 +242,7 @@ class _Term(NamedTuple):
 def _on_engines(
     text: str, arrays: Sequence[Array], dtype: np.dtype, optimize: bool | str | Sequence[Any]
 ) -> Array:
-    path = np.einsum_path(text, *map(_stand_in, arrays), optimize=optimize or "greedy")[0]
+    path = _path(text, arrays, optimize=optimize or "greedy")
     ins, out = _letters(text, arrays)
     terms = [
         _Term(x if x.dtype == dtype else x.astype(dtype), labels)

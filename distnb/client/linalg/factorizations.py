@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.batching.call_sites import from_users_line
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array
 from distnb.client.linalg import panel_commands, qdwh
@@ -30,6 +31,9 @@ from distnb.client.math.ufuncs import where
 from distnb.client.record.creation import zeros_like
 from distnb.client.record.index_arrays import eye
 from distnb.client.record.namespace import stands_for
+from distnb.client.select.ordering import argsort
+from distnb.client.select.sorting import sort
+from distnb.client.select.taking import take_along_axis
 from distnb.client.shape.viewing import broadcast_to
 from distnb.ops import matrix_functions
 
@@ -142,6 +146,9 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     (True, (12, 2), (2, 2))
     """
     (x,) = operands(a)
+    if mode in ("f", "full", "e", "economic"):  # names of before, of which NumPy warns
+        from_users_line(np.linalg.qr, _ONE, mode)
+        return qr(x) if mode[0] == "f" else qr(x, "raw")[0].mT
 
     def large(y: Array) -> list[Array]:
         return panel_commands.qr(y, mode)
@@ -174,7 +181,8 @@ def svd(
     compute_uv : bool
         False returns the singular values alone, as :func:`svdvals`.
     hermitian : bool
-        Changes nothing.
+        Whether only the lower triangles are read, of symmetric or Hermitian matrices: singular
+        values are those of :func:`eigh` without their signs, and sent is what that sends.
 
     Returns
     -------
@@ -194,6 +202,8 @@ def svd(
     ...     dnb.linalg.svd(dnb.eye(7, 2) * 3, full_matrices=False).S.to_numpy()
     array([3., 3.])
     """
+    if hermitian:
+        return _hermitian_svd(a, compute_uv)
     if not compute_uv:
         return svdvals(a)
     (x,) = operands(a)
@@ -203,6 +213,18 @@ def svd(
         v, s, uh = _reduced_svd(x.mT)
         return _SVD(uh.mT, s, v.mT)
     return _SVD(*(factored("svd", (x,), (True,)) if full else _reduced_svd(x)))
+
+
+def _hermitian_svd(a: ArrayLike, compute_uv: bool) -> Any:
+    """Return what eigenvalues and eigenvectors tell: singular vectors have the signs."""
+    if not compute_uv:
+        return sort(np.abs(eigvalsh(a)), axis=-1)[..., ::-1]
+    values, vectors = eigh(a)
+    order = argsort(np.abs(values), axis=-1)[..., ::-1]
+    values = take_along_axis(values, order, -1)
+    u = take_along_axis(vectors, order[..., None, :], -1)
+    signs = np.copysign(1.0, values)
+    return _SVD(u, np.abs(values), (u * signs[..., None, :]).mT.conj())
 
 
 def _reduced_svd(x: Array) -> tuple[Array, ...]:
@@ -605,7 +627,7 @@ def pinv(
     rcond : array_like, optional
         Singular values below this share of the largest count as zero.
     hermitian : bool
-        Changes nothing.
+        As for :func:`svd`.
     rtol : array_like, optional
         The same as ``rcond``; one of both may be given.
 
@@ -631,7 +653,7 @@ def pinv(
     given: Any = rcond if rcond is not None else rtol
     if given is None or given is np._NoValue:
         given = max(x.shape[-2:]) * np.finfo(_inexact(x.dtype)).eps if rtol is None else 1e-15
-    u, s, vh = svd(x.conj(), full_matrices=False)
+    u, s, vh = svd(x.conj(), full_matrices=False, hermitian=hermitian)
     if not s.size:
         return _matmul(vh.mT, u.mT)
     cut = _column(given) * s.max(axis=-1, keepdims=True)
@@ -669,7 +691,7 @@ def matrix_rank(
     tol : array_like, optional
         The tolerance.
     hermitian : bool
-        Changes nothing.
+        As for :func:`svd`.
     rtol : array_like, optional
         The tolerance as a share of the largest singular value; by default the precision times the
         larger length.
@@ -691,7 +713,7 @@ def matrix_rank(
         raise ValueError("`tol` and `rtol` can't be both set.")
     if x.ndim < 2:
         return int((x != 0).any())  # of Python, as NumPy's
-    s = svdvals(x)
+    s = svd(x, compute_uv=False, hermitian=hermitian)
     if tol is None:
         if rtol is None:
             rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps

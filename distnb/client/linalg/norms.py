@@ -245,6 +245,9 @@ def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     if a.here is not None:
         numpys: Callable[..., Any] = np.linalg.cond
         return array_of(a.session, np.asarray(numpys(a.here, p)))
+    square = a.ndim >= 2 and a.shape[-1] == a.shape[-2]
+    if a.ndim < 2 or not (square or p in (None, 2, -2)):
+        np.linalg.inv(np.empty((1,) * a.ndim if a.ndim < 2 else (1, 2)))  # raises what NumPy raises
     if a.size == 0 and 0 in a.shape[-2:]:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p is None or p in (2, -2):

@@ -28,9 +28,9 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
-from distnb.ops import filling, philox, samplers, table
+from distnb.ops import filling, parameters, philox, samplers, table
 
-__all__ = ["NAME", "Seed", "Size", "Source", "floating", "number", "number_of"]
+__all__ = ["NAME", "Seed", "Size", "Source", "floating", "number", "number_of", "safe"]
 
 #: The way in which numbers follow from a seed.
 NAME = "Philox4x64-10"
@@ -108,13 +108,15 @@ class Source:
     ) -> Array:
         """Draw an array of a row of ``samplers.SAMPLERS``; parameters may be arrays."""
         if of is np.float64 and all(type(a) in (float, int) for a in args):  # soon told
-            samplers.check(kind, args)
+            parameters.check(kind, args)
             return self._draw(kind, tuple(map(float, args)), size, dtype, dist, grid)
-        given: list[Any] = [a if isinstance(a, Array) else np.asarray(a)[()] for a in args]
+        given: list[Any] = [a if isinstance(a, Array) else _real(a) for a in args]
         if not any(a.ndim for a in given):
-            samplers.check(kind, tuple(a.item() for a in given))
+            parameters.check(kind, tuple(a.item() for a in given))
             plain = tuple(np.asarray(a.item(), of).item() for a in given)
             return self._draw(kind, plain, size, dtype, dist, grid)
+        if not kind.startswith("integers"):
+            _check_casts(kind, given)
         session = next((a.session for a in given if isinstance(a, Array)), None)
         session = need(self._session) if session is None else session
         shape = _wide(given, size)
@@ -167,6 +169,32 @@ class Source:
         if out.size:
             record_collective("sample", (out,), arrays, (kind, self._seed, stream, tuple(args)))
         return out
+
+
+def _real(a: Any) -> Any:
+    """Return a parameter as NumPy's."""
+    found = np.asarray(a)
+    if found.dtype == object and not found.ndim:
+        raise TypeError(f"must be real number, not {type(a).__name__}")
+    return found[()]
+
+
+def safe(kind: np.dtype, to: DTypeLike) -> None:
+    """Raise what NumPy raises where parameters of a dtype are not all such numbers."""
+    if not np.can_cast(kind, to, "safe"):
+        found, wanted = np.dtype(kind), np.dtype(to)
+        raise TypeError(
+            f"Cannot cast array data from {found!r} to {wanted!r} according to the rule 'safe'"
+        )
+
+
+#: The parameters that are whole numbers.
+_WHOLE = {"binomial": (0,), "hypergeometric": (0, 1, 2)}
+
+
+def _check_casts(kind: str, given: list[Any]) -> None:
+    for i, a in enumerate(given):
+        safe(a.dtype, np.int64 if i in _WHOLE.get(kind, ()) else np.float64)
 
 
 def _plain(kind: str) -> bool:

@@ -24,7 +24,7 @@ from distnb.client.handle.host_arrays import watched
 from distnb.client.math.reductions import mean, std
 from distnb.client.reach.admission import is_mine
 from distnb.client.reach.rehearsal import part, promise
-from distnb.client.record.creation import asarray, empty
+from distnb.client.record.creation import asarray, empty, zeros
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.placement import stay
@@ -87,6 +87,11 @@ def _extent(x: Array, given: Range) -> tuple[float, float]:
     return given if given is not None else (0, 1)
 
 
+def _widened(low: float, high: float) -> tuple[float, float]:
+    """Return outer edges that are not the same."""
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
 def _edges(x: Array, bins: ArrayLike | str, limits: Range) -> np.ndarray:
     """Return the edges as NumPy makes them of these limits; raise what it raises."""
     return np.histogram_bin_edges(np.empty(0, x.dtype), bins, limits)
@@ -107,8 +112,7 @@ def _bins_of(
     if even:
         _edges(x, bins, limits or (0, 1))  # whatever the elements are
         limits = _extent(x, limits)
-        if x.size and limits[0] == limits[1]:
-            limits = (limits[0] - 0.5, limits[1] + 0.5)
+        limits = _widened(*limits) if x.size else limits
     return _edges(x, bins, limits), even
 
 
@@ -121,7 +125,9 @@ def _estimated(x: Array, name: str, limits: Range) -> int:
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")
     if not x.size:
         return 1
-    low, high = _extent(x, limits)
+    if limits is not None:
+        _edges(x, 1, limits)  # whatever the elements are
+    low, high = _widened(*_extent(x, limits))
     if limits is not None:
         inside = (x >= low) & (x <= high)
         n = int(inside.sum())
@@ -266,11 +272,13 @@ def histogram(
         likewise = promise(session, _count_like, (part(x), number), {}, counts.shape, 0)
         return fresh(session, counts, likewise), array_of(session, ends)
     edges, even = _bins_of(x, bins, range, weights)
-    x = _whole(as_dist(x, session))
     dtype = np.dtype(np.intp) if heavy is None else heavy.dtype
+    x = _whole(as_dist(x, session))
     if heavy is not None:
         heavy = as_dist(heavy, session)
-    counts = _counted("histogram" if even else "histogram.edges", x, [edges], heavy, dtype)
+    op = "histogram" if even else "histogram.edges"
+    none = not len(edges)  # which are no bins, not one less
+    counts = zeros(0, dtype, session=session) if none else _counted(op, x, [edges], heavy, dtype)
     if density:
         widths = np.array(np.diff(edges), float)
         counts = counts / widths / counts.sum()

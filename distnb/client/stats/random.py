@@ -15,11 +15,12 @@ from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import NAME, Seed, Size, floating
+from distnb.client.stats.drawing import NAME, Seed, Size, floating, safe
 from distnb.client.stats.random_texts import described
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
 from distnb.ops.philox import words_of
+from distnb.ops.samplers import between
 from distnb.ops.scalars import SCALARS
 
 __all__ = ["Generator", "default_rng"]
@@ -193,9 +194,8 @@ class Generator(Shuffler):
         if kind.kind not in "iub":
             raise TypeError(explain("dtype", kind, "an integer type", "use random() for floats"))
         if _plain(*ends) is None:
-            ends = ends[0], ends[1] + 1 if endpoint else ends[1]
-            return self._sample("integers_between", ends, size, dist, grid, kind, np.int64)
-        first, stop = operator.index(ends[0]), operator.index(ends[1]) + bool(endpoint)
+            return self._between(ends[0], ends[1], size, kind, endpoint, dist, grid)
+        first, stop = _whole(ends[0]), _whole(ends[1]) + bool(endpoint)
         lowest, highest = _limits(kind)
         if first >= stop or first < lowest or stop - 1 > highest:
             raise ValueError(
@@ -447,6 +447,29 @@ class Generator(Shuffler):
         """Draw standard numbers, times arrays, plus arrays."""
         return self._sample(f"scaled_{kind}", (loc, scale), size, dist, grid)
 
+    def _between(
+        self,
+        low: ArrayLike,
+        high: ArrayLike,
+        size: Size,
+        kind: np.dtype,
+        closed: bool,
+        dist: Dist,
+        grid: Grid,
+    ) -> Array:
+        """Draw integers between arrays; those of the notebook's are made ends that are included."""
+        to = np.dtype(np.uint64 if kind == np.uint64 else np.int64)
+        least, most = _limits(kind)
+        first = _bound("low", low, kind, to, least, most)
+        end = _bound("high", high, kind, to, least, most if closed else most + 1)
+        if not isinstance(end, Array) and not closed:
+            if end.size and end.min() <= least:
+                raise ValueError("low >= high")
+            end, closed = end - 1, True
+        if not isinstance(end, Array):
+            end = end.astype(to)
+        return self._sample(between(kind, closed), (first, end), size, dist, grid, kind, to)
+
     def bytes(self, length: int) -> bytes:
         """Return random bytes, in the notebook.
 
@@ -521,6 +544,33 @@ def _plain(*parameters: Any) -> tuple[float, ...] | None:
     return parameters if floats else tuple(map(float, parameters))
 
 
+def _whole(end: Any) -> int:
+    """Return the end of a range as an integer; of a fraction that is what NumPy has, too."""
+    return operator.index(end) if hasattr(end, "__index__") else int(end)
+
+
+def _bound(name: str, end: ArrayLike, kind: np.dtype, to: np.dtype, least: int, most: int) -> Any:
+    """Return an end of a range that is an array: in the notebook of integers that hold it.
+
+    Engines find what is out of bounds, but for what is none of the integers that they get.
+    """
+    x: Any = end if isinstance(end, Array) else np.asarray(end)
+    if x.dtype.kind not in "biufO":
+        safe(x.dtype, to)
+    if isinstance(x, Array) and (x.dtype.kind == "u") == (to.kind == "u"):
+        return x
+    if x.dtype == object:
+        x = np.vectorize(int, otypes=[object])(x)
+    if x.size:
+        lowest, highest = int(x.min()), int(x.max())
+        if lowest < least or highest > most:
+            raise ValueError(f"{name} is out of bounds for {kind}")
+        if not isinstance(x, Array):
+            fits = highest <= np.iinfo(to).max
+            x = x.astype(to) if fits else x.astype(object)
+    return x
+
+
 @lru_cache(maxsize=16)
 def _limits(kind: np.dtype) -> tuple[int, int]:
     """Return the least and the largest of integers, or of truth values."""
@@ -528,7 +578,7 @@ def _limits(kind: np.dtype) -> tuple[int, int]:
 
 
 def _positive(scale: float, do: str) -> None:
-    if not scale >= 0:
+    if scale < 0:  # of NaN all are NaN
         raise ValueError(explain("scale", scale, "a number >= 0", do))
 
 

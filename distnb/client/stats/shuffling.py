@@ -24,7 +24,7 @@ from distnb.client.select.sorting import sort
 from distnb.client.select.taking import take_along_axis
 from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import reshape
-from distnb.client.stats.drawing import Size, Source, number
+from distnb.client.stats.drawing import Size, Source, number, safe
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import philox
@@ -108,6 +108,8 @@ class Shuffler(Source):
             order = self._order(x.shape[one_axis(axis, x.ndim)], None, None)
             x[...] = x.take(order.to_numpy(), axis)
         elif isinstance(x, list):
+            if axis:
+                raise NotImplementedError("Axis argument is only supported on ndarray objects")
             x[:] = [x[i] for i in self._order(len(x), None, None).to_numpy()]
         else:
             raise TypeError(
@@ -144,6 +146,12 @@ class Shuffler(Source):
                [3, 5, 4]])
         """
         a = x if isinstance(x, Array) else asarray(x)
+        if not a.ndim:
+            raise TypeError(explain("x", "a number", "an array", "use permutation()"))
+        if out is not None:
+            if out.shape != a.shape:
+                raise ValueError("out must have the same shape as x")
+            safe(a.dtype, out.dtype)
         if axis is None:
             found = reshape(self.permutation(reshape(a, (-1,))), a.shape)
         else:
@@ -348,8 +356,12 @@ class Shuffler(Source):
                [7, 2, 1]])
         """
         chances = np.asarray(pvals, np.float64)
-        if not isinstance(n, Array):
-            np.random.default_rng(0).multinomial(np.min(n), chances, **_no_size(chances))
+        trials = n if isinstance(n, Array) else np.asarray(n)
+        if trials.ndim:
+            safe(trials.dtype, np.int64)
+        there = isinstance(n, Array) or not trials.size
+        least = 0 if there else trials.min()  # engines find what is wrong with theirs
+        np.random.default_rng(0).multinomial(least, chances, **_no_size(chances))
         rest = np.cumsum(chances[..., ::-1], -1)[..., ::-1]
         share = np.divide(chances, rest, out=np.zeros_like(chances), where=rest > 0)
         share = np.minimum(share, 1.0)
@@ -474,6 +486,8 @@ class Shuffler(Source):
         weights = np.asarray(alpha, np.float64)
         np.random.default_rng(0).dirichlet(weights, 0)  # raises what NumPy raises
         shape = (*(() if size is None else lengths(size)), len(weights))
+        if not weights.any():
+            return full(shape, 0.0, dist=dist, grid=grid, session=self._session)
         logs = self._sample("log_gamma", (weights,), shape, dist, grid)
         parts = elementwise("exp", logs - logs.max(axis=-1, keepdims=True))
         return parts / parts.sum(axis=-1, keepdims=True)
