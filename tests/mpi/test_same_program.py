@@ -35,6 +35,11 @@ PROGRAMS = {
         "b = a + 1 if rank == 2 else a * 3\nprint(b.sum().item())",
         r"multiply \(1000,\) on rank [01] .*, add \(1000,\) on rank 2",
     ),
+    "an error that each rank catches": (
+        "try:\n    a.local if rank == 1 else print((a + 1).sum().item())\n    print(a.sum().item())\n"
+        "except BaseException as error:\n    print(f'{rank} got {error!r}.', flush=True)\nraise SystemExit(1)",
+        r"(?s)(?=.*0 got EngineError)(?=.*1 got EngineError)(?=.*2 got EngineError)",
+    ),
     "a read more": (
         "if rank == 0:\n    print((a * 2).sum().item())\nprint(a.sum().item())",
         r"on rank 0 \(program.py line 8: print.*on rank [12] \(program.py line 9: print",

@@ -106,8 +106,10 @@ def test_an_end_is_an_error_where_the_rank_has_not_done_its_part(ranks, does_its
         slow.leave()
         slow.enter(0, 8)
     for _ in range(2):  # and stays one
-        with pytest.raises(dnb.EngineError, match="the end of the program on rank 1, while rank 0"):
+        with pytest.raises(KeyboardInterrupt):  # which nothing takes for a command's failure
             slow.look()
+        assert isinstance(slow.error, dnb.EngineError)
+        assert "the end of the program on rank 1, while rank 0" in str(slow.error)
 
 
 def test_ranks_at_the_same_wait_and_others_raise(ranks):
@@ -123,8 +125,9 @@ def test_ranks_at_the_same_wait_and_others_raise(ranks):
     other.look()
     other.enter(1, 4, lambda: ("a", "c"))
     for rank in (other, one):  # who raises has told where it is
-        with pytest.raises(dnb.EngineError, match=r"got b on rank 0 \(a line\), c on rank 1"):
+        with pytest.raises(KeyboardInterrupt):
             rank.look()
+        assert "got b on rank 0 (a line), c on rank 1" in str(rank.error)
 
 
 def test_what_is_told_is_short(ranks):

@@ -42,6 +42,8 @@ class Comm(Protocol):
     size: int
     #: What was posted and is not known to be done, and with it the buffers that it needs.
     pending: set[Request]
+    #: Why another rank has given up what they do together, if it said so.
+    why: str
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         """Post a send of a contiguous array; it must not change until the request is done."""
@@ -49,8 +51,8 @@ class Comm(Protocol):
     def probe(self, peer: int, tag: int) -> Incoming | None:
         """Return a matched message from ``peer`` with ``tag`` if one has arrived."""
 
-    def abort(self) -> None:
-        """Make all ranks that wait on this communicator give up."""
+    def abort(self, why: str = "") -> None:
+        """Make all ranks that wait on this communicator give up, and tell them why."""
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if a rank gave up."""
@@ -134,6 +136,7 @@ class MPIComm:
         #: Looks whether it is in vain that this rank waits.
         self.watch: Callable[[], None] | None = None if like is None else like.watch
         self._farewell: list[Request] = []
+        self.why = ""
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         request = self.raw.Isend([data, data.nbytes, self._mpi.BYTE], peer, tag)
@@ -145,17 +148,27 @@ class MPIComm:
             return None
         return _MPIIncoming(message, self._status.Get_count(self._mpi.BYTE), self._mpi.BYTE)
 
-    def abort(self) -> None:
+    def abort(self, why: str = "") -> None:
         if not self.ready():  # then nobody waits for anything on it
             return
+        text = np.frombuffer(why.encode(), np.uint8)
         others = [r for r in range(self.size) if r != self.rank]
-        self._farewell += [self.send(np.empty(0, np.uint8), r, ABORT) for r in others]
+        self._farewell += [self.send(text, r, ABORT) for r in others]
 
     def check(self) -> None:
-        if self.ready() and self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT):
+        if self.why or (self.ready() and self._is_told_to_stop()):
             raise KeyboardInterrupt
         if self.watch is not None:
             self.watch()
+
+    def _is_told_to_stop(self) -> bool:
+        told: bool = self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT, self._status)
+        size = self._status.Get_count(self._mpi.BYTE) if told else 0
+        if size:
+            text, source = bytearray(size), self._status.Get_source()
+            self.raw.Recv([text, size, self._mpi.BYTE], source, ABORT)
+            self.why = text.decode()
+        return told
 
     def fresh(self) -> MPIComm:
         raw, request = self.raw.Idup()
@@ -180,6 +193,7 @@ class SoloComm:
 
     rank = 0
     size = 1
+    why = ""
 
     def __init__(self) -> None:
         self.pending: set[Request] = set()
@@ -190,7 +204,7 @@ class SoloComm:
     def probe(self, peer: int, tag: int) -> Incoming | None:
         return None
 
-    def abort(self) -> None:
+    def abort(self, why: str = "") -> None:
         pass
 
     def check(self) -> None:
@@ -228,6 +242,8 @@ class _ThreadIncoming:
 class ThreadComm:
     """Ranks that are threads of one process: for teaching and tests, with no MPI at all."""
 
+    why = ""
+
     def __init__(self, rank: int, boxes: list[_Box], aborted: set[int], epoch: int = 0) -> None:
         self.rank = rank
         self.size = len(boxes)
@@ -253,7 +269,7 @@ class ThreadComm:
                     return _ThreadIncoming(data)
         return None
 
-    def abort(self) -> None:
+    def abort(self, why: str = "") -> None:
         self._aborted.add(self._epoch)
 
     def check(self) -> None:

@@ -214,6 +214,7 @@ def spmd(pool_bytes: int, shared: int, of: Any = None) -> tuple[Worker, dict[str
             together.leave()
             return found
         except KeyboardInterrupt:
+            made.give_up_if_apart()
             made.give_up()
             raise
 

@@ -79,6 +79,8 @@ class SameProgram:
         self._has_told = self._has_ended = False
         #: Neighbour -> where it said that it waits, or that its program has ended.
         self._heard: dict[int, _Place | _End] = {}
+        #: In what ranks differ, once this one has found that out while it waited.
+        self.error: EngineError | None = None
         self._sends: list[Any] = []
 
     def enter(
@@ -96,11 +98,18 @@ class SameProgram:
         self._done = _End(self._epoch, self._step)
 
     def look(self) -> None:
-        """Raise EngineError if this rank waits in vain; called again and again while it waits."""
+        """Raise KeyboardInterrupt if this rank waits in vain; called again and again in a wait.
+
+        Nothing takes that for a failure of what runs. Why it came is ``error``.
+        """
         now = time.monotonic()
         self._since = self._since or now
         if now - self._since >= _PATIENCE:
-            self._exchange()
+            try:
+                self._exchange()
+            except EngineError as error:
+                self.error = error
+                raise KeyboardInterrupt from None
 
     def disagree(self) -> NoReturn:
         """Raise EngineError: ranks know that a batch was not the same everywhere."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from distnb.common.config import config
+from distnb.common.errors import EngineError
 from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.common.shared_segments import Card
 from distnb.engines.fusion.compiler import Compiler, available
@@ -148,11 +149,12 @@ class Worker:
                 if self.together and run.commands:
                     self.together.leave()
             except KeyboardInterrupt:
+                self.give_up_if_apart()
                 self._leave_out()
                 run.abort()
-            except BaseException:  # no failure of a command's; others may wait for this rank
+            except BaseException as error:  # no failure of a command's; others may wait for it
                 self._leave_out()
-                self.comm.abort()
+                self.comm.abort(str(error) if isinstance(error, EngineError) else "")
                 raise
             finally:
                 self.store.memory.pool.collect()
@@ -162,6 +164,16 @@ class Worker:
             if (ended := self.store.memory.ended) is not None and ended[self.comm.rank] >= 0:
                 ended[self.comm.rank] = -1 if reply.failed or reply.aborted else batch.number
             return reply
+
+    def give_up_if_apart(self) -> None:
+        """Raise EngineError on a rank that has given up because ranks do not do the same."""
+        if self.together is None:
+            return
+        error = self.together.error or (EngineError(self.comm.why) if self.comm.why else None)
+        if error is not None:
+            self._leave_out()
+            self.comm.abort(str(error))
+            raise error from None
 
     def _leave_out(self) -> None:
         """Note that this rank does nothing more of this epoch."""
