@@ -1,4 +1,4 @@
-"""How xarray indexes arrays of ours, put in place when this is imported, after xarray.
+"""How xarray takes arrays of ours, put in place when this is imported, after xarray.
 
 xarray asks arrays of the array API standard for less than ours do: its adapter for them writes to
 pairs of positions where a block is meant, and refuses positions of several axes.
@@ -10,6 +10,7 @@ function of xarray   what is done
 ``expanded_indexer`` scalars in keys are numbers, masks without names of axes are NumPy's
 ``_resolve_group``   what is grouped by is NumPy's: its values are looked for in the notebook
 ``interp``           places between elements are NumPy's, as others know these alone
+``apply_ufunc``      functions are called with our arrays, which are refused as dask's are
 ==================== ==========================================================================
 """
 
@@ -77,7 +78,20 @@ def _knowing_places(validate: _Function) -> _Function:
     return validated
 
 
+def _calling(apply: _Function) -> _Function:
+    def applied(function: _Function, *args: Any, **options: Any) -> Any:
+        data = [getattr(x, "_data", x) for x in args]
+        cut = [x for x in data if hasattr(x, "chunks")]
+        if options.get("dask") == "forbidden" and all(type(x) is DistArray for x in cut):
+            options["dask"] = "allowed"
+        return apply(function, *args, **options)
+
+    return applied
+
+
 put_in_place("xarray.core.indexing", "as_indexable", _adapting)
 put_in_place("xarray.core.indexing", "expanded_indexer", _knowing_keys)
 put_in_place("xarray.core.groupby", "_resolve_group", _knowing_groups)
 put_in_place("xarray.core.dataset", "Dataset._validate_interp_indexers", _knowing_places)
+for _name in ("apply_variable_ufunc", "apply_array_ufunc"):
+    put_in_place("xarray.computation.apply_ufunc", _name, _calling)

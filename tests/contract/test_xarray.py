@@ -174,6 +174,10 @@ def test_functions_of_ones_own(xr, both):
     }
     found, want = (xr.apply_ufunc(smallest, x, **options) for x in (ours, numpys))
     same(found, want)
+    del options["dask"], options["dask_gufunc_kwargs"]  # as of NumPy's arrays
+    same(*(xr.apply_ufunc(smallest, x, **options) for x in (ours, numpys)))
+    same(*(xr.apply_ufunc(np.hypot, x, x.isel(time=0)) for x in (ours, numpys)))
+    same(*(xr.apply_ufunc(np.exp, x.to_dataset(name="t")).t for x in (ours, numpys)))
 
     def ends(a):
         return a.min(axis=-1), a.max(axis=-1)
