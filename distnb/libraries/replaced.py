@@ -182,6 +182,8 @@ def _evaluate_at_points() -> None:
     for module, prefix in _SERIES.items():
         for name in [prefix + end for end in _ENDS] + ["polyvalfromroots"] * (prefix == "poly"):
             put_in_place(f"numpy.polynomial.{module}", name, partial(_evaluating, module))
+    division = "ABCPolyBase.__truediv__"  # by a number, of which it knows Python's and NumPy's
+    put_in_place("numpy.polynomial._polybase", division, partial(_taking, _number))
 
 
 def _evaluating(module: str, function: _Function) -> _Function:

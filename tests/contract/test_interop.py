@@ -240,6 +240,7 @@ optimize.minimize(lambda p: sum((p - x) ** 2), x, jac=lambda p: 2 * (p - x), met
 optimize.minimize(lambda p: (sum((p - x) ** 2), 2 * (p - x)), x, jac=True, method="L-BFGS-B").x
 interpolate.lagrange(x, y).coeffs
 (np.poly1d([1, 2]) / x[0]).coeffs
+(numpy.polynomial.Polynomial([1, 2]) / x[0]).coef
 sla.funm(A + A.T, np.exp)
 """
 
