@@ -462,7 +462,7 @@ def test_wrong_random_arguments():
         (lambda: rng.integers(3, 3, 2), ValueError),
         (lambda: rng.integers(0, 300, 2, "i1"), ValueError),
         (lambda: rng.integers(0, 2, 2, "f8"), TypeError),
-        (lambda: rng.integers(0.5, 2, 2), TypeError),
+        (lambda: rng.integers("a", 2, 2), ValueError),
     ):
         with pytest.raises(error):
             call()

@@ -162,7 +162,7 @@ def view_as(x: Array, dtype: DTypeLike | type | None, kind: type | None) -> Any:
             found = sealed(x, np.asarray(x)) if there is None else there
             return found.view(cls) if cls is dtype or dtype is None else found.view(dtype, cls)
     if kind is not None and not _is_class(kind):
-        raise TypeError(explain("view", kind, "ndarray, the class of all arrays", "leave it out"))
+        raise ValueError(explain("view", kind, "ndarray, the class of all arrays", "leave it out"))
     if dtype is None or np.dtype(dtype) == x.dtype:
         return x.alias(x.dview)
     if not np.dtype(dtype).isnative:  # engines' arrays have no other; its numbers would be wrong

@@ -293,8 +293,9 @@ class Connection:
         return not all(made.issuperset(c.writes) for c in commands)
 
     def _left(self) -> float:
-        """Return about how many seconds engines take for what is on its way."""
-        return self._lead.under_way((len(sent.commands), sent.work) for sent in self.sent)
+        """Return about how many seconds engines take for what is on its way; any thread may ask."""
+        on_its_way = self.sent.copy()
+        return self._lead.under_way((len(sent.commands), sent.work) for sent in on_its_way)
 
     def interrupt(self) -> str:
         """Wait a while until engines have given up the oldest batch; a second Ctrl-C ends that.
