@@ -246,6 +246,39 @@ def test_views_in_pieces_are_pickled_whole(session):
         assert pickle.loads(text, buffers=buffers).to_numpy().tolist() == wanted.tolist()
 
 
+#: What NumPy computes in wider dtypes, floors, or refuses.
+LETTER = """
+np.subtract.reduceat(A(np.array([-128, 127, 5], "i1")), [0, 2], out=Z(2, int))
+np.add.reduceat(A(np.full(4, 1e38, "f4")), [0], out=Z(1))
+np.var(A(np.array([1.1, 2.7, 3e30], "f4")), mean=A(np.array([1e30])))
+A(np.array([1.1, 2.7, 3e30], "f4")).std(mean=A(np.array([1e30])))
+np.var(A([1.0, 2, 4]), mean=A([1j]))
+np.var(A([1, 2, 4]), mean=2.5)
+np.var(A([True, False]), mean=A([0.5]))
+np.triu(A(np.ones((3, 3))), 0.5)
+np.tril(A(np.ones((3, 4))), -0.5)
+xp.tri(3, 4, 1.5)
+np.split(A([0, 1, 2]), A(np.array(2)))
+np.nanquantile(A([1.0, 2, 5]), 0.5, method="inverted_cdf", weights=A([1.0, np.nan, 1]))
+np.nanquantile(A([1.0, 2, 5]), 0.5, method="inverted_cdf", weights=A([0.0, 0, 0]))
+np.nanquantile(A([1.0, np.nan, 5]), 0.5, method="inverted_cdf", weights=A([1.0, 1, 2]))
+np.apply_along_axis(lambda r: r[r > 1], 1, A([[1.0, 1], [2, 2], [0, 5]]))
+np.apply_along_axis(lambda r: r[r > 9], 1, A([[1.0, 1], [2, 2], [0, 5]]))
+np.cov(A(np.zeros((0, 3))), A([1.0, 2, 3]))
+np.linalg.multi_dot([A([[1j]]), A([[1.0]])], out=Z((1, 1)))
+"""
+
+
+@pytest.mark.cases(20)
+@pytest.mark.parametrize("code", LETTER.strip().splitlines())
+def test_arguments_are_taken_to_the_letter(session, code):
+    def run(xp, make):
+        names = {"np": np, "xp": xp, "A": make, "Z": xp.zeros}
+        return eval(code, names)
+
+    agree(lambda: run(np, np.array), lambda: run(dnb, dnb.array), 1e-12)
+
+
 def test_a_view_as_ndarray_is_a_view(session):
     a = dnb.array([[1, 2], [3, 4]])
     for view in (a.view(dnb.ndarray), a.view(type=np.ndarray), a.view(dnb.DistArray)):

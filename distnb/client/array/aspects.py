@@ -157,7 +157,7 @@ def view_as(x: Array, dtype: DTypeLike | type | None, kind: type | None) -> Any:
     if _is_class(dtype):
         dtype, kind = None, None
     for cls in (kind, dtype):
-        if isinstance(cls, type) and issubclass(cls, np.ndarray):  # such as a masked array
+        if isinstance(cls, type) and issubclass(cls, np.ndarray) and not _is_class(cls):
             there = in_memory(x)
             found = sealed(x, np.asarray(x)) if there is None else there
             return found.view(cls) if cls is dtype or dtype is None else found.view(dtype, cls)

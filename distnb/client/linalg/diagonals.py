@@ -44,7 +44,9 @@ def _below(mask: Array, k: int) -> Array:
     """Fill an array of matrices: what is on or below a diagonal is true."""
     n, m = mask.shape[-2:]
     row, column = (arange(size, dist="replicated", session=mask.session) for size in (n, m))
-    elementwise("greater_equal", row[:, None], column - k, out=mask)
+    if k != int(k):  # whatever NumPy's range makes of a fraction
+        column, k = asarray(np.arange(-k, m - k, dtype=np.int64)[:m], session=mask.session), 0
+    elementwise("greater_equal", row[:, None], column - int(k), out=mask)
     return mask
 
 

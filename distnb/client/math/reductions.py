@@ -429,6 +429,13 @@ def _asked_of(f: Callable[..., Any], given: np.dtype, dtype: np.dtype | None) ->
     return np.asarray(f(np.ones(1, given), dtype=dtype)).dtype
 
 
+def _of_mean(x: Array, dtype: DTypeLike | None, mean: Any) -> np.dtype:
+    """Return the dtype of a variance for which the mean is given."""
+    known = mean if np.isscalar(mean) else np.ones(1, asarray(mean).dtype)
+    numpys: Any = np.var
+    return np.asarray(numpys(np.ones(1, x.dtype), dtype=dtype, mean=known)).dtype
+
+
 def _divided(total: Array, n: Any) -> Array:
     """Divide in the dtype of a sum, as NumPy does in place, be it of integers."""
     return elementwise("divide", total, n).astype(total.dtype, copy=False)
@@ -566,18 +573,21 @@ def var(
             return found
     axes = reduced_axes(axis, x.ndim)
     working = _working_dtype(x, dtype)
+    want = _result_dtype(np.var, x, dtype)
     if mean is np._NoValue:
         total = reduce("sum", x, axes, working, None, True, np._NoValue, where)
         mean = _divided(total, _count(x, axes, where, True))
+    else:
+        want = _of_mean(x, dtype, mean)
     rest = elementwise("subtract", x, mean)
-    if rest.dtype.kind == "c":
+    if rest.dtype.kind == "c" and x.dtype.kind not in "iuf":  # else NumPy takes it for real
         square = rest.real * rest.real + rest.imag * rest.imag
     else:
         square = elementwise("multiply", rest, rest)
     kind = square.dtype if dtype is None and working is not None else wider(square, dtype, out)
     squares = reduce("sum", square, axes, kind, None, keep, np._NoValue, where)
     found = _divided_by(squares, _count(x, axes, where, keep), ddof, 3)
-    return _finish(found, _result_dtype(np.var, x, dtype), out)
+    return _finish(found, want, out)
 
 
 @stands_for(np.std, small="home")

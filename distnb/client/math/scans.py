@@ -468,7 +468,7 @@ def reduceat(
     x, at = asarray(array), np.asarray(indices)
     at = at if isinstance(indices, Array | np.ndarray) else at.astype(np.intp)
     sample = np.ones((1,) * x.ndim, x.dtype)
-    kind = ufunc.reduceat(sample, at * 0, axis, dtype).dtype
+    kind = ufunc.reduceat(sample, at * 0, axis, _computed_in(ufunc, x, dtype, out)).dtype
     d = one_axis(axis, x.ndim)
     n = x.shape[d]
     at = at.astype(np.intp, copy=False)
@@ -494,6 +494,15 @@ def reduceat(
     return delivered(found, out)
 
 
+def _computed_in(ufunc: np.ufunc, x: Array, dtype: DTypeLike | None, out: Out) -> Any:
+    """Return the dtype in which a ufunc reduces: by default that of the output, if it is given."""
+    one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if dtype is not None or not isinstance(one, Array | np.ndarray):
+        return dtype
+    ops = (one.dtype, x.dtype, None)
+    return ufunc.resolve_dtypes(ops, casting="unsafe", reduction=True)[2]
+
+
 def reduce_in_order(
     ufunc: np.ufunc,
     array: ArrayLike,
@@ -512,9 +521,7 @@ def reduce_in_order(
     if where is not True:
         options["where"] = np.ones((1,) * np.ndim(where), bool)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
-    if dtype is None and isinstance(out, Array | np.ndarray):
-        ops = (out.dtype, x.dtype, None)
-        dtype = ufunc.resolve_dtypes(ops, casting="unsafe", reduction=True)[2]
+    dtype = _computed_in(ufunc, x, dtype, out)
     kind = numeric(np.asarray(ufunc.reduce(sample, axis, dtype, **options)).dtype)
     first: Any = ufunc.identity if initial is np._NoValue else initial
     axes = some_axes(axis, x.ndim) if x.ndim else ()

@@ -144,7 +144,11 @@ def _brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) 
     session = away[0].session
     if any(x.session is not session for x in arrays):
         return None
-    if 16 * prod(broadcast_shape(inputs, (one,))) > QUICK:  # engines do it, and want them there
+    try:
+        shape = broadcast_shape(inputs, (one,))
+    except ValueError:
+        return None  # or their dtypes are what is wrong, which is found first otherwise
+    if 16 * prod(shape) > QUICK:  # engines do it, and want them there
         return None
     if not admitted(session, away, 2 * sum(x.nbytes for x in arrays)):
         return None

@@ -134,7 +134,7 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array
     [array([0]), array([1, 2]), array([3, 4])]
     """
     x = asarray(ary)
-    if not hasattr(indices_or_sections, "__len__"):
+    if not np.ndim(indices_or_sections):
         n = x.shape[one_axis(axis, x.ndim)]
         if n % indices_or_sections:
             raise ValueError("array split does not result in an equal division")

@@ -178,7 +178,7 @@ def cov(
         numpys: Any = np.cov
         numpys(*samples, rowvar=rowvar, dtype=dtype)
     x = _variables(given, rowvar, dtype)
-    if x.shape[0] == 0:
+    if x.shape[0] == 0 or _variables(given[:1], rowvar, dtype).shape[0] == 0:
         return empty((0, 0), session=session)
     free = ddof if ddof is not None else int(not bias)
     weights, share = _degrees(x, fweights, aweights, free)

@@ -40,7 +40,10 @@ def weighted(
     shares = cumsum(heavy, 0, dtype=np.float64)
     total = shares[-1:]
     shares = shares / total
-    if not skip and bool(reduce("any", elementwise("isnan", shares[-1, ...]))):
+    # of a slice without a number there is nothing to weigh
+    bare = elementwise("isnan", shares[-1, ...])
+    bare = bare & ~elementwise("logical_and", nan, True).all(axis=0) if skip else bare
+    if bool(reduce("any", bare)):
         raise ValueError("Weights included NaN, inf or were all zero.")
     if q.dtype.kind == "f":
         shares = shares.astype(q.dtype, copy=False)
