@@ -171,7 +171,7 @@ class Source:
         return out
 
 
-def _real(a: Any) -> Any:
+def _real(a: object) -> Any:
     """Return a parameter as NumPy's."""
     found = np.asarray(a)
     if found.dtype == object and not found.ndim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from functools import lru_cache
 from math import isfinite
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -544,9 +544,9 @@ def _plain(*parameters: Any) -> tuple[float, ...] | None:
     return parameters if floats else tuple(map(float, parameters))
 
 
-def _whole(end: Any) -> int:
+def _whole(end: SupportsIndex | float) -> int:
     """Return the end of a range as an integer; of a fraction that is what NumPy has, too."""
-    return operator.index(end) if hasattr(end, "__index__") else int(end)
+    return operator.index(end) if isinstance(end, SupportsIndex) else int(end)
 
 
 def _bound(name: str, end: ArrayLike, kind: np.dtype, to: np.dtype, least: int, most: int) -> Any:
