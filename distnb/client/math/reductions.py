@@ -429,9 +429,10 @@ def _asked_of(f: Callable[..., Any], given: np.dtype, dtype: np.dtype | None) ->
     return np.asarray(f(np.ones(1, given), dtype=dtype)).dtype
 
 
-def _of_mean(x: Array, dtype: DTypeLike | None, mean: ArrayLike) -> np.dtype:
+def _of_mean(x: Array, dtype: DTypeLike | None, mean: object) -> np.dtype:
     """Return the dtype of a variance for which the mean is given."""
-    known = mean if np.isscalar(mean) else np.ones(1, asarray(mean).dtype)
+    given: Any = mean
+    known = given if np.isscalar(given) else np.ones(1, asarray(given).dtype)
     numpys: Any = np.var
     return np.asarray(numpys(np.ones(1, x.dtype), dtype=dtype, mean=known)).dtype
 
