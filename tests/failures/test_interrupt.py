@@ -408,12 +408,16 @@ def test_where_an_array_is_dropped(cluster, monkeypatch):
 class LimitError(Exception):
     """Of a time limit, and made of more than a text."""
 
-    def __init__(self, seconds, what):
-        super().__init__(seconds, what)
+    def __init__(self, *, seconds):
+        super().__init__(seconds, "seconds")
 
 
 @pytest.mark.skipif(entries.__file__.endswith(".py"), reason="interpreted, Python drops it")
-def test_what_a_handler_raises_where_an_array_is_dropped(cluster, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [LimitError(seconds=2), TimeoutError("mine"), OSError(4, "mine"), SystemExit(3), KeyError()],
+)
+def test_what_a_handler_raises_where_an_array_is_dropped(cluster, monkeypatch, error):
     x, free, where = dnb.ones(9), Base.free, iter(("before",))
 
     def press(base):
@@ -424,12 +428,14 @@ def test_what_a_handler_raises_where_an_array_is_dropped(cluster, monkeypatch):
     cluster.flush()
     monkeypatch.setattr(Base, "free", press)
     with (
-        raising(signal.SIGALRM, LimitError(2, "seconds")),
-        pytest.raises(LimitError, match="seconds") as found,
+        raising(signal.SIGALRM, error),
+        pytest.raises(type(error)) as found,
     ):
         del x
         sum(k for k in range(9))
-    assert found.value.args == (2, "seconds")
+    assert str(found.value) == str(error)
+    assert found.value.args == error.args
+    assert getattr(found.value, "code", 3) == 3
     quiet(cluster)
 
 

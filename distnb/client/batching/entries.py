@@ -111,12 +111,19 @@ def _raise_soon(error: BaseException) -> None:
     """
     import ctypes  # seldom needed
 
-    kind, args = type(error), error.args
+    kind: Any = type(error)
+    args = error.args
+
+    def make(cls: type[BaseException]) -> Any:
+        return kind.__new__(cls, *args)
 
     def begin(again: BaseException) -> None:
-        again.args = args
+        try:
+            kind.__init__(again, *args)
+        except Exception:  # it wants others, and has made these of them
+            again.args = args
 
-    names = {"__init__": begin, "__new__": BaseException.__new__, "__module__": kind.__module__}
+    names = {"__new__": make, "__init__": begin, "__module__": kind.__module__}
     wanted = type(kind.__name__, (kind,), names) if args else kind
     raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
     raised(ctypes.c_ulong(get_ident()), ctypes.py_object(wanted))

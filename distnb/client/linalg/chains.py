@@ -81,8 +81,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Array | None = None) -> Array:
     lengths.append(found[-1].shape[1] if found[-1].ndim == 2 else 1)
     result = _multiply(found, _splits(lengths), 0, len(found) - 1)
     if out is not None and out.dtype != result.dtype:
-        do = f"an array of {result.dtype}"
-        raise ValueError(explain("out", out.dtype, "the dtype of the product", f"pass {do}"))
+        raise ValueError(explain("out", out.dtype, result.dtype, "pass an array of that dtype"))
     return delivered(result, out)
 
 
