@@ -83,7 +83,7 @@ def _unsigned(text: bytes, options: dict[str, Any]) -> bytes:
     before = [b"\n", *[options[k].encode() for k in ("delimiter", "quote") if options[k]]]
     for mark in [mark for mark in before if mark + b"+" in text]:
         text = re.sub(re.escape(mark) + rb"\+(?=[\d.])", mark, text)
-    return re.sub(rb"^\+(?=[\d.])", b"", text)
+    return text[1:] if re.match(rb"\+[\d.]", text) else text
 
 
 def table_of(
@@ -105,7 +105,8 @@ def table_of(
     quoted = quotes is not None and text in quotes
     if comment:
         text = quotes.without_comments(text) if quotes and quoted else _without(text, comment)
-    text = _unsigned(text, options) if text.strip() else b""
+    if not text.strip():
+        text = b""
     return csv.read_csv(
         py_buffer(text or b"\n"),
         csv.ReadOptions(use_threads=False, column_names=list(names), block_size=1 << 22),
@@ -147,6 +148,7 @@ def kinds_of(
 
     Arrow has floats for integers of 64 bits without a sign, which these do not hold.
     """
+    text = _unsigned(text, options)
     found = table_of(text, names, wanted, {}, options)
     kinds = {field.name: dtype_of(str(field.type)) for field in found.schema}
     for name in [n for n in wanted if kinds[n] == "<f8" and _are_long(found[n])]:
@@ -195,7 +197,9 @@ def _table(
 
     try:
         table = table_of(text, names, wanted, kinds, options)
-    except ValueError:  # an integer column may have fractions later on
+    except ValueError:  # an integer column may have signs or fractions later on
+        if (plain := _unsigned(text, options)) != text:
+            return _table(plain, names, wanted, kinds, free, options)
         wider = {k: "<f8" if k in free and fails(k) else v for k, v in kinds.items()}
         if wider == kinds:
             raise

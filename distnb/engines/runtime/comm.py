@@ -80,6 +80,8 @@ class _Done:
 DONE = _Done()
 
 
+#: Bytes that are told of why a rank gives up: MPI sends so few at once, whether received or not.
+_LONGEST = 1000
 #: Where messages are received that nobody wants.
 _WASTE = bytearray(1 << 16)
 
@@ -151,7 +153,7 @@ class MPIComm:
     def abort(self, why: str = "") -> None:
         if not self.ready():  # then nobody waits for anything on it
             return
-        text = np.frombuffer(why.encode(), np.uint8)
+        text = np.frombuffer(why.encode()[:_LONGEST], np.uint8)
         others = [r for r in range(self.size) if r != self.rank]
         self._farewell += [self.send(text, r, ABORT) for r in others]
 
@@ -167,7 +169,7 @@ class MPIComm:
         if size:
             text, source = bytearray(size), self._status.Get_source()
             self.raw.Recv([text, size, self._mpi.BYTE], source, ABORT)
-            self.why = text.decode()
+            self.why = text.decode(errors="replace")
         return told
 
     def fresh(self) -> MPIComm:

@@ -68,7 +68,7 @@ class _Sheet:
 
     def _elements(self, group: int, name: str) -> Any:
         found = self._batch(group, name).column(0)
-        return found if _values(found.type) is found.type else found.dictionary_decode()
+        return found.dictionary_decode() if hasattr(found, "dictionary_decode") else found
 
     def missing(self, name: str) -> bool:
         """Tell whether some elements of a column are missing."""
