@@ -30,7 +30,7 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
 from distnb.ops import filling, parameters, philox, samplers, table
 
-__all__ = ["NAME", "Seed", "Size", "Source", "floating", "number", "number_of", "safe"]
+__all__ = ["NAME", "Seed", "Size", "Source", "check_cast", "floating", "number", "number_of"]
 
 #: The way in which numbers follow from a seed.
 NAME = "Philox4x64-10"
@@ -179,7 +179,7 @@ def _real(a: object) -> Any:
     return found[()]
 
 
-def safe(kind: np.dtype, to: DTypeLike) -> None:
+def check_cast(kind: np.dtype, to: DTypeLike) -> None:
     """Raise what NumPy raises where parameters of a dtype are not all such numbers."""
     if not np.can_cast(kind, to, "safe"):
         found, wanted = np.dtype(kind), np.dtype(to)
@@ -194,7 +194,7 @@ _WHOLE = {"binomial": (0,), "hypergeometric": (0, 1, 2)}
 
 def _check_casts(kind: str, given: list[Any]) -> None:
     for i, a in enumerate(given):
-        safe(a.dtype, np.int64 if i in _WHOLE.get(kind, ()) else np.float64)
+        check_cast(a.dtype, np.int64 if i in _WHOLE.get(kind, ()) else np.float64)
 
 
 def _plain(kind: str) -> bool:

@@ -15,7 +15,7 @@ from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import NAME, Seed, Size, floating, safe
+from distnb.client.stats.drawing import NAME, Seed, Size, check_cast, floating
 from distnb.client.stats.random_texts import described
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
@@ -556,7 +556,7 @@ def _bound(name: str, end: ArrayLike, kind: np.dtype, to: np.dtype, least: int, 
     """
     x: Any = end if isinstance(end, Array) else np.asarray(end)
     if x.dtype.kind not in "biufO":
-        safe(x.dtype, to)
+        check_cast(x.dtype, to)
     if isinstance(x, Array) and (x.dtype.kind == "u") == (to.kind == "u"):
         return x
     if x.dtype == object:

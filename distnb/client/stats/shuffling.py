@@ -24,7 +24,7 @@ from distnb.client.select.sorting import sort
 from distnb.client.select.taking import take_along_axis
 from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import reshape
-from distnb.client.stats.drawing import Size, Source, number, safe
+from distnb.client.stats.drawing import Size, Source, check_cast, number
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import philox
@@ -151,7 +151,7 @@ class Shuffler(Source):
         if out is not None:
             if out.shape != a.shape:
                 raise ValueError("out must have the same shape as x")
-            safe(a.dtype, out.dtype)
+            check_cast(a.dtype, out.dtype)
         if axis is None:
             found = reshape(self.permutation(reshape(a, (-1,))), a.shape)
         else:
@@ -358,7 +358,7 @@ class Shuffler(Source):
         chances = np.asarray(pvals, np.float64)
         trials = n if isinstance(n, Array) else np.asarray(n)
         if trials.ndim:
-            safe(trials.dtype, np.int64)
+            check_cast(trials.dtype, np.int64)
         there = isinstance(n, Array) or not trials.size
         least = 0 if there else trials.min()  # engines find what is wrong with theirs
         np.random.default_rng(0).multinomial(least, chances, **_no_size(chances))
