@@ -81,14 +81,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> Array:
     """
     x, y = operands(a, b)
     left, right = _summed(axes)
-    good = len(left) == len(right) and max(len(left), len(right)) <= min(x.ndim, y.ndim)
-    pairs = [(_axis(i, x), _axis(j, y)) for i, j in zip(left, right, strict=False)] if good else []
-    if not good or any(x.shape[i] != y.shape[j] for i, j in pairs):
-        raise ValueError(
-            explain(
-                "tensordot", f"{x.shape} and {y.shape}", "pairs of axes of one length", "see axes="
-            )
-        )
+    pairs = _pairs(x, left, y, right)
     of = {j: i for i, j in pairs}
     if len(set(of.values())) < len(pairs):
         raise ValueError(
@@ -106,6 +99,24 @@ def _summed(axes: SummedAxes) -> tuple[list[int], list[int]]:
         return list(range(-n, 0)), list(range(n))
     left, right = axes
     return ([*left] if np.iterable(left) else [left]), ([*right] if np.iterable(right) else [right])
+
+
+def _pairs(x: Array, left: list[int], y: Array, right: list[int]) -> list[tuple[int, int]]:
+    """Return axes of two operands that are summed together; raise what is wrong first."""
+    found = []
+    fit = len(left) == len(right)
+    for i, j in zip(left, right, strict=True) if fit else ():
+        found.append((_axis(i, x), _axis(j, y)))
+        fit = x.shape[i] == y.shape[j]
+        if not fit:
+            break
+    if not fit:
+        raise ValueError(
+            explain(
+                "tensordot", f"{x.shape} and {y.shape}", "pairs of axes of one length", "see axes="
+            )
+        )
+    return found
 
 
 def _axis(d: SupportsIndex, x: Array) -> int:

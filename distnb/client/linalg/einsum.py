@@ -215,6 +215,8 @@ def _given(given: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
         if len(given) == 1:
             raise ValueError("must provide at least an operand and a subscripts list to einsum")
         return given[0].replace(" ", ""), operands(*given[1:])
+    if len(given) == 1:
+        raise ValueError("must provide at least an operand and a subscripts list to einsum")
     arrays, lists = given[:-1:2], given[1::2]
     parts = [_spelled(subscripts) for subscripts in lists]
     text = ",".join(parts) + (f"->{_spelled(given[-1])}" if len(given) % 2 else "")
@@ -222,10 +224,18 @@ def _given(given: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
 
 
 def _spelled(subscripts: Sequence[Any]) -> str:
+    if not isinstance(subscripts, list | tuple) or not all(map(_is_subscript, subscripts)):
+        raise TypeError(
+            explain("subscripts", subscripts, "a list of integers, or ...", "name axes by integers")
+        )
     for i in subscripts:
         if i is not Ellipsis and not 0 <= i < len(_LETTERS):
             raise ValueError(f"subscript is not within the valid range [0, {len(_LETTERS)})")
     return "".join("..." if i is Ellipsis else _LETTERS[i] for i in subscripts)
+
+
+def _is_subscript(i: object) -> bool:
+    return i is Ellipsis or isinstance(i, int | np.integer)
 
 
 def _stand_in(x: Array) -> np.ndarray:

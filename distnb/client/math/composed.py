@@ -453,9 +453,10 @@ def unwrap(
     dtype = np.result_type(steps.dtype, period)
     whole = dtype.kind in "iu"
     high, odd = divmod(period, 2) if whole else (period / 2, 0)
-    wrapped = elementwise("remainder", steps + high, period) - high
+    low = -high  # which unsigned integers have not, as NumPy says
+    wrapped = elementwise("remainder", steps - low, period) + low
     if not odd:
-        wrapped = elementwise("where", (wrapped == -high) & (steps > 0), high, wrapped)
+        wrapped = elementwise("where", (wrapped == low) & (steps > 0), high, wrapped)
     least = period / 2 if discont is None else discont
     change = elementwise("where", abs(steps) < least, 0, wrapped - steps)
     found = x.astype(dtype)

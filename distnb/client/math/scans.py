@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied, record_collective
-from distnb.client.handle.host_arrays import FLAGS, watched
+from distnb.client.handle.host_arrays import FLAGS, boolean, watched
 from distnb.client.handle.indexing import no_bool, one_axis, some_axes
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
@@ -22,6 +22,7 @@ from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.record.reducing import reduce
 from distnb.client.record.ufunc_options import as_mask, outputs
 from distnb.client.select.taking import take
 from distnb.client.shape.joining import concatenate
@@ -515,6 +516,7 @@ def reduce_in_order(
 ) -> Any:
     """Reduce with a ufunc for which the order matters, as ``ufunc.reduce``: one segment an axis."""
     x = asarray(array)
+    where = boolean(where) if (where := as_mask(where)) is not True else where
     options: dict[str, Any] = {"keepdims": keepdims}
     if initial is not np._NoValue:
         options["initial"] = initial
@@ -535,14 +537,22 @@ def reduce_in_order(
         found = elementwise(ufunc.__name__, np.asarray(first).astype(kind), found)
     for d in sorted(axes, reverse=True):
         given = d == min(axes) and initial not in (None, np._NoValue)  # it takes part once
-        alone = ufunc is np.hypot and found.shape[d] == 1  # with the identity it loses its sign
-        if given or alone or not found.shape[d]:
-            edge = (*found.shape[:d], 1, *found.shape[d + 1 :])
-            begin = np.full(edge, first if given else ufunc.identity, kind)
-            found = concatenate((begin, found.astype(kind)), d)
-        found = reduceat(ufunc, found, np.zeros(1, np.intp), d, kind)
+        found = _in_one(ufunc, found, d, first if given else None, kind)
+    if ufunc is np.hypot and where is not True:  # a first value to which nothing comes has its sign
+        mask: Any = np.broadcast_to(asarray(where, session=x.session), x.shape)
+        found = elementwise("where", reduce("any", mask, axes, keepdims=True), found, first)
     shown = found if keepdims else found.squeeze(axes)
     return delivered(shown, out)
+
+
+def _in_one(ufunc: np.ufunc, x: Array, d: int, first: Any, kind: np.dtype) -> Array:
+    """Reduce along an axis, which is kept; a first value, if there is one, comes before."""
+    alone = ufunc is np.hypot and x.shape[d] == 1  # with the identity it loses its sign
+    if first is not None or alone or not x.shape[d]:
+        edge = (*x.shape[:d], 1, *x.shape[d + 1 :])
+        begin = np.full(edge, ufunc.identity if first is None else first, kind)
+        x = concatenate((begin, x.astype(kind)), d)
+    return reduceat(ufunc, x, np.zeros(1, np.intp), d, kind)
 
 
 def _with_neutral(neutral: Any, x: Array, where: ArrayLike, kind: np.dtype) -> Array:

@@ -268,6 +268,7 @@ def _one(
     x = a if isinstance(a, Array) else asarray(a)
     n = None if n is None else operator.index(n)  # of an array of no axes, too
     numpys(_small(x), _least(n), axis, norm)  # raises what NumPy raises
+    x = x if name in _HERMITIAN else _precise(x, name, norm, out)
     if x.here is not None:
         found = watched(name, numpys, x.here, n, axis, norm)
         return _delivered(array_of(x.session, found), out)
@@ -296,6 +297,19 @@ def _as_many(n: int, *_: object, **_options: object) -> int:
 def _least(n: Any) -> Any:
     """Return a length that is as good as another, and no longer than need be."""
     return min(n, 2) if isinstance(n, int | np.integer) else n
+
+
+def _precise(x: Array, name: str, norm: str | None, out: object) -> Array:
+    """Return an array in the precision of the output, if that is higher: NumPy computes in it.
+
+    Factors it has in that of the operand, so with one nothing is gained.
+    """
+    scaled = norm == "ortho" or (norm == "forward") != name.startswith("i")
+    if scaled or not isinstance(out, Array | np.ndarray):
+        return x
+    if {x.dtype.kind, out.dtype.kind} - {*"fc"}:
+        return x
+    return x.astype(np.result_type(x.dtype, np.finfo(out.dtype).dtype), copy=False)
 
 
 def _delivered(found: Array, out: Array | None) -> Array:
@@ -495,6 +509,7 @@ def _several(
     x = a if isinstance(a, Array) else asarray(a)
     least = [_least(n) for n in s] if isinstance(s, Sequence) else s
     numpys(_small(x), least, axes, norm)  # raises what NumPy raises
+    x = _precise(x, name, norm, out)
     transforms = _transforms(name, x.shape, s, axes, norm)
     if not transforms:
         return x

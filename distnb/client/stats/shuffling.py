@@ -486,8 +486,10 @@ class Shuffler(Source):
         weights = np.asarray(alpha, np.float64)
         np.random.default_rng(0).dirichlet(weights, 0)  # raises what NumPy raises
         shape = (*(() if size is None else lengths(size)), len(weights))
-        if not weights.any():
-            return full(shape, 0.0, dist=dist, grid=grid, session=self._session)
+        infinite = np.isinf(weights)
+        if infinite.any() or not weights.any():  # where nothing is drawn: infinity over infinity
+            shares = np.where(infinite, np.nan, 0.0)
+            return full(shape, shares, dist=dist, grid=grid, session=self._session)
         logs = self._sample("log_gamma", (weights,), shape, dist, grid)
         parts = elementwise("exp", logs - logs.max(axis=-1, keepdims=True))
         return parts / parts.sum(axis=-1, keepdims=True)
