@@ -37,7 +37,8 @@ class MemoryMagics(Magics):
 
         Arrays with their names (memory counts once, however many views look at it), arrays that no
         name holds and what else holds them, memory kept for reuse, other memory of the processes,
-        and what is free; and what would free most.
+        and what is free; which arrays are newer than the last checkpoint, and how long it takes to
+        write them; and what would free most.
 
         Examples::
 

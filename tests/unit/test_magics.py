@@ -317,6 +317,21 @@ def test_unloading_removes_all_magics_and_the_completion(shell):
     assert {*MAGICS, "distlocal"} <= {*table["line"], *table["cell"]}
 
 
+def test_distmem_tells_what_a_checkpoint_has_not(shell, session, tmp_path):
+    def told():
+        return [x for x in repr(shell.run_line_magic("distmem", "")).splitlines() if "ago" in x]
+
+    shell.user_ns.update(A=dnb.ones((30, 4)), B=dnb.ones(500), dnb=dnb, run=str(tmp_path / "run"))
+    assert not told()
+    shell.run_cell("dnb.checkpoint(run)")
+    assert re.fullmatch(r"checkpoint run, \d+ s ago: no array is newer", *told())
+    shell.run_cell("B[3:] = 7; C = dnb.zeros(10)")
+    newer = r"checkpoint run, \d+ s ago: B, C are newer, 4.08 kB, about [\d.]+ \w+ to write"
+    assert re.fullmatch(newer, *told())
+    shell.run_cell("dnb.checkpoint(run, names=['A'])")
+    assert re.fullmatch(r"checkpoint run, \d+ s ago: no array is newer", *told())
+
+
 WRONG = [
     ("distmem", "nothing"),
     ("distmem", "--unknown"),

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from math import prod
 from typing import NamedTuple
 
 from distnb.client.array.migration import whole
@@ -44,7 +45,7 @@ from distnb.formats.stored import Stored
 from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Command
 
-__all__ = ["Saved", "checkpoint", "repeat"]
+__all__ = ["Next", "Saved", "checkpoint", "next_of", "repeat"]
 
 
 class _Plan(NamedTuple):
@@ -53,6 +54,38 @@ class _Plan(NamedTuple):
     seconds: float
     names: tuple[str, ...] | None
     last: float
+
+
+class _Last(NamedTuple):
+    """The last checkpoint in a folder: when it was whole, of which names, and at what speed."""
+
+    when: float
+    names: tuple[str, ...] | None
+    bytes_per_second: float
+
+
+class Next(NamedTuple):
+    """What a checkpoint would write again if it were asked for now.
+
+    Attributes
+    ----------
+    folder : str
+        Where it is.
+    age : float
+        Seconds since the last one there.
+    names : tuple of str
+        Arrays that were written to since, or may have been.
+    nbytes : int
+        Their bytes.
+    seconds : float
+        What writing them takes, as the last one took; 0 where that is not known.
+    """
+
+    folder: str
+    age: float
+    names: tuple[str, ...]
+    nbytes: int
+    seconds: float
 
 
 class Saved:
@@ -69,6 +102,8 @@ class Saved:
         self._foreign = -1
         #: Folder -> plan.
         self.plans: dict[str, _Plan] = {}
+        #: Folder -> the last checkpoint in it.
+        self.last: dict[str, _Last] = {}
 
     def find(self, base: Base, folder: str) -> str | None:
         """Return the file that has a base as it is now, None if that is not known to all ranks."""
@@ -212,6 +247,23 @@ def repeat(session: Session) -> float | None:
     return min([max(0.0, p.last + p.seconds - now) for p in plans.values()], default=None)
 
 
+def next_of(session: Session) -> tuple[Next, ...]:
+    """Return what the checkpoints of a session would write now, the last one first."""
+    saved: Saved = session.extensions[Saved]
+    found, now = [], time.monotonic()
+    for folder, last in saved.last.items():
+        arrays = named_arrays(session)
+        changed = {
+            name: x.dbase
+            for name, x in arrays.items()
+            if (last.names is None or name in last.names) and saved.find(x.dbase, folder) is None
+        }
+        nbytes = sum(map(_nbytes, {id(base): base for base in changed.values()}.values()))
+        seconds = nbytes / last.bytes_per_second if last.bytes_per_second else 0.0
+        found.append(Next(folder, now - last.when, tuple(changed), nbytes, seconds))
+    return tuple(sorted(found, key=lambda next_: next_.age))
+
+
 def _due(plan: _Plan) -> bool:
     return time.monotonic() - plan.last >= plan.seconds
 
@@ -234,7 +286,10 @@ def _write(session: Session, folder: str, names: tuple[str, ...] | None) -> None
         _check(arrays)
         fd, made = once(session, lock, folder, True), list[str]()
         try:
-            _write_all(session, folder, {n: x for n, x in arrays.items() if _is_read(n, x)}, made)
+            begin = time.monotonic()
+            read = {name: x for name, x in arrays.items() if _is_read(name, x)}
+            nbytes = _write_all(session, folder, read, made)
+            _note(session.extensions[Saved], folder, names, nbytes, begin)
         except BaseException as error:
             if not session.transport.rank:
                 drop_others(folder, made)
@@ -296,8 +351,17 @@ def _is_read(name: str, x: Array) -> bool:
     return False
 
 
-def _write_all(session: Session, folder: str, arrays: dict[str, Array], made: list[str]) -> None:
-    """Write what has changed, and then the manifest; tell which files are ``made``."""
+def _note(
+    saved: Saved, folder: str, names: tuple[str, ...] | None, nbytes: int, begin: float
+) -> None:
+    """Note a checkpoint that is whole; where nothing was written, the speed is that of before."""
+    now, before = time.monotonic(), saved.last.get(folder)
+    speed = nbytes / (now - begin) if nbytes else before.bytes_per_second if before else 0.0
+    saved.last[folder] = _Last(now, names, speed)
+
+
+def _write_all(session: Session, folder: str, arrays: dict[str, Array], made: list[str]) -> int:
+    """Write what has changed, then the manifest; return bytes, tell which files are ``made``."""
     saved: Saved = session.extensions[Saved]
     before: Manifest = once(session, _before, folder, session.size)
     now = Manifest(session.size, {}, {})
@@ -320,6 +384,11 @@ def _write_all(session: Session, folder: str, arrays: dict[str, Array], made: li
     saved.forget_others(session)
     for base, file in written:
         saved.keep(base, folder, file, once(session, file_stamp, folder, file))
+    return sum(_nbytes(base) for base, _ in written)
+
+
+def _nbytes(base: Base) -> int:
+    return prod(base.shape) * base.dtype.itemsize
 
 
 def _before(folder: str, size: int) -> Manifest:

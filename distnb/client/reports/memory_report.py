@@ -12,6 +12,7 @@ import numpy as np
 
 from distnb.client.batching.replies import MISSING
 from distnb.client.handle.array import Array
+from distnb.client.lasting.checkpoints import Next, next_of
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Layout
@@ -95,6 +96,8 @@ class MemorySurvey(NamedTuple):
     engines: tuple[EngineMemory, ...]
     arrays: tuple[ArrayMemory, ...]
     here: tuple[ArrayMemory, ...]
+    #: What checkpoints would write again: if the machine is lost, this is.
+    checkpoints: tuple[Next, ...] = ()
 
     @property
     def advice(self) -> str:
@@ -136,7 +139,8 @@ def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
     ]
     order = sorted(arrays, key=lambda held: (-held.total, -sum(held.disk)))
     hosts = [about["host"] for about in session.transport.about]
-    return MemorySurvey(tuple(_engines(surveys, hosts, order)), tuple(order), tuple(inside))
+    engines = tuple(_engines(surveys, hosts, order))
+    return MemorySurvey(engines, tuple(order), tuple(inside), next_of(session))
 
 
 def _held(

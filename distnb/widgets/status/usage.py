@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from distnb.geometry.views import Placed
-from distnb.measure.quantities import size_text
+from distnb.measure.quantities import duration, size_text
 from distnb.widgets.drawing.bars import Bars, Fill, stacked
 from distnb.widgets.drawing.page import fitting, scrolled, table_html
 from distnb.widgets.drawing.showing import Showing
@@ -126,4 +127,16 @@ class MemoryReport(Showing):
         here = self._report.here
         size = size_text(sum(h.notebook for h in here))
         inside = [f"in the notebook, below the cutoff: {len(here)} arrays, {size}"] if here else []
-        return [*inside, self._report.advice]
+        return [*inside, *map(_told, self._report.checkpoints), self._report.advice]
+
+
+def _told(found: Any) -> str:
+    """Tell which arrays are newer than a checkpoint."""
+    age = f"{max(1, found.age):.0f} s" if found.age < 120 else f"{found.age / 60:,.0f} min"
+    head = f"checkpoint {Path(found.folder).name}, {age} ago:"
+    if not found.names:
+        return f"{head} no array is newer"
+    is_ = "is" if len(found.names) == 1 else "are"
+    takes = f", about {duration(found.seconds)} to write" if found.seconds else ""
+    names = shorten(", ".join(found.names), 60)
+    return f"{head} {names} {is_} newer, {size_text(found.nbytes)}{takes}"
