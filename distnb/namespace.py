@@ -231,9 +231,9 @@ from distnb.client.record.as_arrays import (
     copy,
     require,
 )
+from distnb.client.record.as_arrays import asarray_ as asarray
 from distnb.client.record.creation import (
     array,
-    asarray,
     empty,
     empty_like,
     full,

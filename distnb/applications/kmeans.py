@@ -103,7 +103,10 @@ def kmeans(
         expected = "points as rows, and as many groups as points at most"
         raise ValueError(explain("kmeans", f"shape {X.shape}, k={k}", expected, "check both"))
     centers = _begin(X, k, init, seed)
-    enough = tolerance * float(X.var(axis=0).mean())
+    spread = float(X.var(axis=0).mean())
+    if not np.isfinite(spread + float(centers.sum())):
+        raise ValueError(explain("points", "NaN or infinity", "finite numbers", "leave them out"))
+    enough = tolerance * spread
     labels: Any = None
     for iterations in range(1, max_iterations + 1):  # noqa: B007 - it is returned
         distances = distances_to(X, centers)

@@ -111,7 +111,7 @@ class _Unmade(Look):
         x = Array.made(root, View.whole(root.shape))
         *before, (seen, windows) = cast("tuple[tuple[View, Windows], ...]", self.steps)
         for shown, way in before:
-            x = look_at(x.alias(shown), way, _Unmade)
+            x = look_at(x.alias(shown), way, _Unmade if isinstance(way, Windows) else Look)
         x, windows = windows.of_part(x.alias(seen), [asked[a] for a in axes])
         if asked[windows.axis].n > 1:
             found = look_at(x, windows, _Unmade)

@@ -25,6 +25,7 @@ from xarray.core.indexing import NdArrayLikeIndexingAdapter, VectorizedIndexer
 from xarray.core.nputils import NumpyVIndexAdapter
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.math.along_axis import vectorize
 from distnb.libraries.hook import put_in_place
 
 __all__: list[str] = []
@@ -82,11 +83,25 @@ def _calling(apply: _Function) -> _Function:
     def applied(function: _Function, *args: Any, **options: Any) -> Any:
         data = [getattr(x, "_data", x) for x in args]
         cut = [x for x in data if hasattr(x, "chunks")]
-        if options.get("dask") == "forbidden" and all(type(x) is DistArray for x in cut):
+        if cut and options.get("dask") == "forbidden" and all(type(x) is DistArray for x in cut):
             options["dask"] = "allowed"
+            if options.get("vectorize"):  # which xarray leaves to those that are allowed
+                function = _slice_by_slice(function, **options)
         return apply(function, *args, **options)
 
     return applied
+
+
+def _slice_by_slice(
+    function: _Function,
+    signature: Any,
+    output_dtypes: Any = None,
+    exclude_dims: Any = frozenset(),
+    **_: object,
+) -> _Function:
+    """Return what calls a function with each slice along the axes that it takes."""
+    text = signature.to_gufunc_string(exclude_dims) if signature.all_core_dims else None
+    return vectorize(function, otypes=output_dtypes, signature=text)
 
 
 put_in_place("xarray.core.indexing", "as_indexable", _adapting)

@@ -517,6 +517,22 @@ def test_rows_of_parquet_that_match(here, session, monkeypatch, rows):
         dnb.read_parquet("t.parquet", filters=[("z", ">", 3)])
 
 
+def test_rows_of_parquet_whose_integers_would_be_rounded(here, session):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n = 2**60
+    columns = {"i": pa.array([n, n + 1, None, n + 3]), "v": [0, 1, 2, 3]}
+    pq.write_table(pa.table(columns), "t.parquet", row_group_size=3)
+    for comparison in ("==", "!=", "<", "<=", ">", ">=", "in", "not in"):
+        value = [n + 1, 5] if comparison.endswith("in") else n + 1
+        filters = [("i", comparison, value)]
+        want = pq.read_table("t.parquet", filters=filters)["v"].to_numpy()
+        same(dnb.read_parquet("t.parquet", columns=["v"], filters=filters)["v"], want)
+    same(
+        dnb.read_parquet("t.parquet", columns=["v"], filters=[("i", ">", 2.5)])["v"],
+        np.array([0, 1, 3]),
+    )
+
+
 def test_rows_of_parquet_whose_text_or_date_matches(here, session):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     n = 40

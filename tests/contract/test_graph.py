@@ -185,6 +185,9 @@ def test_kmeans_is_that_of_scikit_learn(session):
     far = np.concatenate([x[:2], x[:1] + 1e6])  # two groups lose their points
     got = dnb.learn.kmeans(dnb.asarray(x), 3, init=far)
     assert len(np.unique(got.labels.to_numpy())) == 3
+    x[3, 1] = np.nan
+    with pytest.raises(ValueError, match="got NaN or infinity"):
+        dnb.learn.kmeans(dnb.asarray(x), 3)
 
 
 def test_als_solves_the_normal_equations(session):

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import distnb as dnb
 from tests.contract.support import agree
@@ -282,6 +283,18 @@ np.fft.fft(A(np.array([1, 2, 4], "f")), out=Z(3, complex))
 np.fft.rfft(A(np.array([1, 2, 4], "e")), out=Z(2, complex))
 np.fft.ifftn(A(np.array([[1, 2, 4]], "F")), norm="forward", out=Z((1, 3), complex))
 np.fft.fft(A([1.0, 2, 4]), out=Z(3, "F"))
+(lambda x: W(x.reshape(-1, 4), 4, axis=1)[1:].T)(A(np.arange(24)))
+(lambda x: W(x.reshape(-1, 4), 4, axis=1)[::2].reshape(-1, 2))(A(np.arange(24)))
+(lambda x: W(x.view("i4"), 4)[1:][0])(A(np.arange(24)))
+np.einsum("a...->a", A(np.ones((6, 4))))
+np.einsum("...,...->", A(np.ones(4)), A(np.ones(4)))
+np.einsum("a...->a", A(np.ones(6)))
+A(np.ones((6, 4)))[np.zeros((0, 4), bool)]
+A(np.ones((6, 4)))[np.zeros((0, 3), bool)]
+A(np.ones((6, 4)))[:, np.zeros(0, bool)]
+A(np.ones(6))[A(np.zeros(0, bool))]
+A(np.ones(6)).__setitem__(np.zeros(0, bool), 5)
+A(np.ones(6)).__setitem__(np.zeros(0, bool), [1, 2, 3])
 """
 
 
@@ -289,7 +302,7 @@ np.fft.fft(A([1.0, 2, 4]), out=Z(3, "F"))
 @pytest.mark.parametrize("code", LETTER.strip().splitlines())
 def test_arguments_are_taken_to_the_letter(session, code):
     def run(xp, make):
-        names = {"np": np, "xp": xp, "A": make, "Z": xp.zeros}
+        names = {"np": np, "xp": xp, "A": make, "Z": xp.zeros, "W": sliding_window_view}
         return eval(code, names)
 
     agree(lambda: run(np, np.array), lambda: run(dnb, dnb.array), 1e-12)

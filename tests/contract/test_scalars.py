@@ -268,6 +268,23 @@ def test_scalars_beside_pythons_objects_are_numpys(session):
         assert (type(found), found) == (type(want), want), each
 
 
+def test_what_is_asked_of_scalars_as_arrays_can_be_written(session):
+    for xp in (np, dnb):
+        a = -xp.ones(9)
+        for s in (a.max(), a[3]):
+            for made in (xp.asarray(s), xp.asarray(s, dtype="f4"), xp.array(s, copy=None)):
+                other = made
+                made += 1
+                made[made == 0] = 5
+                assert (float(other), float(s)) == (5, -1)
+            with pytest.raises(ValueError, match="copy"):
+                xp.array(s, copy=False)
+    s = dnb.ones(3, dist="block").max()
+    if isinstance(s, dnb.DistArray):  # programs of the array API standard write so
+        s[s > 0] = 7
+        assert float(s) == 7
+
+
 def outcome_of(code, names):
     """Return what code gives, or the type of its exception."""
     try:

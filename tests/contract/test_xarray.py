@@ -190,6 +190,11 @@ def test_functions_of_ones_own(xr, both):
     add = {"vectorize": True, "dask": "parallelized", "output_dtypes": [float]}
     few = [x.isel(time=slice(3)) for x in (ours, numpys)]
     same(*(xr.apply_ufunc(lambda a, b: a + b, x, x.isel(time=0), **add) for x in few))
+    each = {"input_core_dims": [["x"]], "vectorize": True}  # slice by slice, as of NumPy's
+    same(*(xr.apply_ufunc(np.median, x, **each) for x in few))
+    each |= {"output_core_dims": [["x"]], "output_dtypes": [float]}
+    same(*(xr.apply_ufunc(lambda r: r - r.mean(), x, **each) for x in few))
+    same(*(xr.apply_ufunc(lambda v: v if v > 5 else 0.0, x, vectorize=True) for x in few))
 
 
 def test_layouts_are_those_that_are_asked_for(xr, both):

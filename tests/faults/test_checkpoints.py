@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.files import writing
 from distnb.client.lasting import checkpoints, kept_arrays, manifests
 from distnb.client.lasting.checkpoints import Saved
 from tests.failures import support
@@ -413,28 +414,33 @@ def test_what_fails_in_between_leaves_the_one_before(three, tmp_path, what):
     same(found["y"], np.ones(900) + 1)
 
 
-@pytest.mark.parametrize("when", ["write_manifest", "drop_others", "replace", "sync"])
+@pytest.mark.parametrize(
+    "when", ["write_manifest", "drop_others", "replace", "sync", "record_collective"]
+)
 def test_an_interrupt_in_the_notebook_leaves_a_whole_one(session, tmp_path, monkeypatch, when):
     session["x"] = dnb.asarray(numbers(200, 300), dist="block")
     dnb.checkpoint(tmp_path)
     session["x"] += 1
+    other = dnb.ones((200, 300), dist="block") + 1
     holder, name = {
         "write_manifest": (checkpoints, when),
         "drop_others": (checkpoints, when),
         "replace": (os, when),
         "sync": (manifests, when),
+        "record_collective": (writing, when),
     }[when]
     real = getattr(holder, name)
 
     def interrupted(*args):
-        if when == "replace":
-            real(*args)  # the new one is in place
+        if when in ("replace", "record_collective"):
+            real(*args)  # the new one is in place, or engines are still to write it
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(holder, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
             dnb.checkpoint(tmp_path)
+    same(other, np.full((200, 300), 2.0))
     same(dnb.restore(tmp_path)["x"], numbers(200, 300) + (when in ("replace", "drop_others")))
     dnb.checkpoint(tmp_path)
     assert len(files(tmp_path)) == 1

@@ -73,6 +73,12 @@ def test_a_killed_notebook_leaves_its_arrays(notebook):
         session["fixed"] = dnb.broadcast_to(large[0], (4, 1000))
         session["shape"], session["turned"] = large.reshape(1000, 600), large.T
         session["small"], session["none"] = dnb.arange(5), dnb.ones((0, 3), dist="block")
+        columns = dnb.asarray(numbers(30, 41), dist=("*", "block"))
+        session["columns"], session["part"] = columns, columns[3:9, ::2]
+        dnb.config.place = "auto"
+        columns[3, 2].item()  # which brings it in reach, where elements lie otherwise
+        assert columns.dbase.near is not None
+        dnb.config.place = "engines"
         session["number"] = large[3:].sum()
         large[2] = 7  # is in what was listed
         large.session.flush()
@@ -99,6 +105,10 @@ def test_a_killed_notebook_leaves_its_arrays(notebook):
         session["view"][1] = -1
         expected[11, ::-3] = -1
         np.testing.assert_array_equal(session["large"].to_numpy(), expected)
+        session["part"][0] = -1
+        expected = numbers(30, 41)
+        expected[3, ::2] = -1
+        np.testing.assert_array_equal(session["columns"].to_numpy(), expected)
         with pytest.raises(ValueError, match="read-only"):
             session["fixed"][0, 0] = 1
         assert session["small"].tolist() == [0, 1, 2, 3, 4]

@@ -108,6 +108,21 @@ def test_what_products_keep_is_found_again(doomed):
     np.testing.assert_allclose((matrix @ x).to_numpy(), a @ (u + 1))
 
 
+def test_products_under_way_are_made_again(doomed, gate, at_once):
+    """What engines had planned for them went with these, and is planned anew."""
+    matrix = dnb.sparse.random_array((300, 300), density=0.1, rng=1, format="csr")
+    a, want = matrix.to_scipy(), [numbers(300)]
+    found = [dnb.array(want[0], dist="block")]
+    np.testing.assert_allclose((matrix @ found[0]).to_numpy(), a @ want[0])
+    die = caught(doomed, gate, 1, "op == 'sparse.multiply'")
+    for _ in range(3):
+        found.append(matrix @ found[-1] / 100)
+        want.append(a @ want[-1] / 100)
+    die()
+    for x, y in zip(found, want, strict=True):
+        np.testing.assert_allclose(x.to_numpy(), y)
+
+
 @pytest.mark.tier("test-all")
 @pytest.mark.ways("openmpi")
 def test_new_engines_take_over_although_nobody_asks(doomed, capsys):

@@ -497,9 +497,11 @@ class DistArray(Array):
     @stores
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
         by_mask = isinstance(key, Array | np.bool_)  # as programs of the array API standard do it
-        if self.single and not self.shape and not by_mask:
-            name = self.dtype.type.__name__
-            raise TypeError(f"'numpy.{name}' object does not support item assignment")
+        if self.single and not self.shape:
+            if not by_mask:
+                name = self.dtype.type.__name__
+                raise TypeError(f"'numpy.{name}' object does not support item assignment")
+            self.single = False  # to who writes into it, it is an array
         if is_advanced(key):
             put_advanced(self, key, value)
             return

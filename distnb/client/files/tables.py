@@ -394,7 +394,8 @@ def _filtered(
     }
 
     def matches(name: str, comparison: str, value: object) -> Any:
-        if table.is_of_numbers(name):
+        exact = not table.is_rounded(name) or not _are_integers(value)
+        if table.is_of_numbers(name) and exact:
             return _matches(read[name], comparison, value)
         return read_view(*table.matches(name, comparison, value, groups), session=session)
 
@@ -403,6 +404,12 @@ def _filtered(
     if where == (None, None):
         return found
     return {name: x.redistribute(*where) for name, x in found.items()}
+
+
+def _are_integers(value: object) -> bool:
+    """Tell whether a number, or each of several, is an integer: then Arrow compares exactly."""
+    values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    return all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values)
 
 
 def _matches(x: Any, comparison: str, value: Any) -> Any:

@@ -29,7 +29,7 @@ from distnb.formats.stored import Stored, bytes_of, sub
 from distnb.formats.table import writer_of
 from distnb.geometry.layout import Ints, make_layout
 
-__all__ = ["append", "is_stream", "replacing", "sync", "write"]
+__all__ = ["append", "is_stream", "replacing", "sync", "wait_for_writers", "write"]
 
 #: Bytes that are written at a time at least; what has fewer together is brought together first.
 _RUN = 1 << 12
@@ -76,14 +76,22 @@ def replacing(
             )
             raise told from error
     except BaseException as error:
-        if interrupts(error):  # engines may be writing still, and fail where the file is gone
-            with contextlib.suppress(BaseException):  # one more Ctrl-C ends the wait alone
-                session.flush()
+        wait_for_writers(session, error)
         raise
     finally:
         if os.path.lexists(name):  # an interrupt may come between any two of these lines
             with contextlib.suppress(OSError):
                 unbroken(partial(_remove, name))
+
+
+def wait_for_writers(session: Session, error: BaseException) -> None:
+    """Let engines end what they were asked to write, after Ctrl-C and before the file goes.
+
+    Else they would fail where it is gone: the next use of another array would tell of that.
+    """
+    if interrupts(error):
+        with contextlib.suppress(BaseException):  # one more Ctrl-C ends the wait alone
+            session.flush()
 
 
 def _name(path: str, folder: bool, beside: str) -> str:

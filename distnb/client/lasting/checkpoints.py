@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from distnb.client.array.migration import whole
 from distnb.client.files.reading import once
-from distnb.client.files.writing import write
+from distnb.client.files.writing import wait_for_writers, write
 from distnb.client.handle.array import Array
 from distnb.client.handle.copies import seen
 from distnb.client.lasting.kept_arrays import Names, named_arrays
@@ -291,6 +291,7 @@ def _write(session: Session, folder: str, names: tuple[str, ...] | None) -> None
             nbytes = _write_all(session, folder, read, made)
             _note(session.extensions[Saved], folder, names, nbytes, begin)
         except BaseException as error:
+            wait_for_writers(session, error)
             if not session.transport.rank:
                 drop_others(folder, made)
             if isinstance(error, OSError) and not isinstance(error, UnsureError):

@@ -130,8 +130,10 @@ class _List:
             self.told["lost"][name] = base.lost if isinstance(base.lost, str) else "it was lost"
         elif base is not None and base.look is not None and base.look.unread:
             self.told["lost"][name] = "it was still to be read from a file"
-        elif base is None or base.known is not None or not x.size or _elsewhere(base):
+        elif base is None or base.known is not None or not x.size:
             self._copy(name, x)
+        elif (near := _elsewhere(base)) is not None:
+            self._near(name, x, base, near)
         else:
             self._lying(name, x, base)
         if not x.writeable:
@@ -146,15 +148,33 @@ class _List:
             what = "it lay in the notebook" if x.at_home else "it showed another array"
             self.told["lost"][name] = f"{what}, and is too large for a copy"
             return
+        base = x.dbase
+        layout = base.layout if near.shape == base.shape else in_notebook(near.ndim)
+        number = self._copied(name, near, layout)
+        if number is not None:
+            self.names.append((name, Operand(number, View.whole(near.shape))))
+
+    def _near(self, name: str, x: Array, base: Base, near: np.ndarray) -> None:
+        """Keep one copy of a base that is in reach elsewhere, for all that are views of it."""
+        if near.nbytes > _COPIED:
+            self._copy(name, x)
+            return
+        number = self._numbers.get(id(base))
+        if number is None:
+            number = self._copied(name, near, base.layout)
+            if number is None:
+                return
+            self._numbers[id(base)] = number
+        self.names.append((name, Operand(number, x.dview)))
+
+    def _copied(self, name: str, near: np.ndarray, layout: Layout) -> int | None:
+        """Make a base of a copy; return its number, None if there is no room."""
         memory = self.session.memory.keep(max(1, near.nbytes), self.session.connection.settled)
         if memory is None:
             self.told["lost"][name] = "there was no room for a copy"
-            return
+            return None
         np.ndarray(near.shape, near.dtype, memory)[...] = near
-        base = x.dbase
-        layout = base.layout if near.shape == base.shape else in_notebook(near.ndim)
-        number = self._made(near.shape, near.dtype.str, layout, ("data",), memory)
-        self.names.append((name, Operand(number, View.whole(near.shape))))
+        return self._made(near.shape, near.dtype.str, layout, ("data",), memory)
 
     def _lying(self, name: str, x: Array, base: Base) -> None:
         """Keep what lies in the segment."""
@@ -198,10 +218,11 @@ def _without_base(x: Array) -> bool:
     return x._near is not None and x._whole is None
 
 
-def _elsewhere(base: Base) -> bool:
-    """Tell whether a base is in reach, but not where engines have it."""
+def _elsewhere(base: Base) -> np.ndarray | None:
+    """Return the elements of a base that is in reach, but not where engines have it."""
     near, memory = base.near, base.memory
-    return near is not None and (memory is None or not np.may_share_memory(near, memory))
+    apart = near is not None and (memory is None or not np.may_share_memory(near, memory))
+    return near if apart else None
 
 
 def _is_stale(x: Array) -> bool:

@@ -276,6 +276,9 @@ def _letters(text: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
     pairs = list(zip(arrays, ins, strict=True))
     most = max((x.ndim - len(p) + 3 for x, p in pairs if "..." in p), default=0)
     spare = "".join(free[:most])
+    if arrow and most and "..." not in out:
+        got = f"{text!r}, of which an operand has {most} axes in place of '...'"
+        raise ValueError(explain("einsum", got, "'...' in the result, too", "write it there"))
     if not arrow:
         once = [c for c in sorted(set(left) - set(".,")) if left.count(c) == 1]
         out = ("..." if "..." in left else "") + "".join(once)

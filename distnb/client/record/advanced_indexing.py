@@ -271,10 +271,10 @@ class Index:
 
     @property
     def mask(self) -> Any:
-        """The mask that is all of the index, or None."""
+        """The mask that is all of the index, and has elements; or None."""
         if len(self.items) != 1 or not _is_mask(self.items[0]) or not self.items[0].ndim:
             return None
-        return self.items[0]
+        return self.items[0] if self.items[0].size else None
 
     def flat(self, sure: bool = False) -> Flat:
         """Return the flat indices into the indexed axes; masks are counted.
@@ -358,11 +358,15 @@ class _Walk:
             return
         lengths = self.shape[self.s : self.s + k.ndim]
         for i, (n, m) in enumerate(zip(lengths, k.shape, strict=True)):
-            if n != m:
+            if n != m and m:  # of a mask without elements NumPy asks no more
                 raise IndexError(
                     f"boolean index did not match indexed array along axis {self.s + i}; size of "
                     f"axis is {n} but size of corresponding boolean axis is {m}"
                 )
+        if not k.size:  # whatever its other lengths are
+            k = np.zeros(0, np.int64)
+            self._add(Position(k, prod(lengths), self.s), len(lengths))
+            return
         self._add(Position(k, prod(k.shape), self.s), k.ndim)
 
     def _add(self, position: Position, count: int, used: int | None = None) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid, Order
 from distnb.client.handle.array import Array
 from distnb.client.reach.aliasing import outline
-from distnb.client.record.creation import array, asarray
+from distnb.client.record.creation import array, asarray, no_scalar
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
@@ -58,6 +58,73 @@ def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> Array:
     array([0, 1, 2])
     """
     return array(a, order=order)
+
+
+@stands_for(np.asarray)
+def asarray_(
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: Order = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    copy: bool | None = None,
+    session: Session | None = None,
+    device: str | None = None,
+    like: object = None,
+) -> Array:
+    """Make a distributed array, or return the data itself if it is one already.
+
+    As ``numpy.asarray``. Each engine is sent the part that it holds, see :func:`distnb.array`; a
+    distributed array is redistributed if another layout is asked for.
+
+    Parameters
+    ----------
+    data : array_like
+        The elements.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    dist : bool, str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    copy : bool, optional
+        True: always a copy; False: an error if one is needed.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        ``data`` itself where it fits.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.asarray([1, 2, 3], dist="block")
+    ...     dnb.asarray(x) is x, x.layout.elements()
+    (True, (2, 1))
+    """
+    found = asarray(
+        data,
+        dtype,
+        order,
+        dist=dist,
+        grid=grid,
+        copy=copy,
+        session=session,
+        device=device,
+        like=like,
+    )
+    return no_scalar(found, copy) if isinstance(data, Array) else found
 
 
 @stands_for(np.asanyarray)
@@ -114,7 +181,7 @@ def asanyarray(
     True
     """
     check_device(device)
-    return asarray(a, dtype, order, dist=dist, grid=grid, copy=copy, session=session, like=like)
+    return asarray_(a, dtype, order, dist=dist, grid=grid, copy=copy, session=session, like=like)
 
 
 @stands_for(np.ascontiguousarray)
@@ -216,7 +283,7 @@ def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: Order
     ...
     ValueError: array must not contain infs or NaNs
     """
-    x = asarray(a, dtype, order)
+    x = asarray_(a, dtype, order)
     if x.dtype.kind in "fc" and not bool(reduce("all", elementwise("isfinite", x))):
         raise ValueError("array must not contain infs or NaNs")
     return x
@@ -284,7 +351,7 @@ def require(
     if {"C", "F"} <= flags:
         raise ValueError('Cannot specify both "C" and "F" order')
     wanted: Order = "F" if "F" in flags else "C" if "C" in flags else None
-    x = asarray(a, dtype, wanted, like=like)
+    x = asarray_(a, dtype, wanted, like=like)
     good = (x.owner is None or "O" not in flags) and (x.writeable or "W" not in flags)
     if good:
         return x

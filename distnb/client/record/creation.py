@@ -132,7 +132,7 @@ def array(
         data = numpys(data, dtype, copy=None, ndmax=ndmax)
     found = _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
     if isinstance(data, Array):
-        found = in_order(found, wanted, copy)
+        found = no_scalar(in_order(found, wanted, copy), copy)
     return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
 
 
@@ -146,6 +146,17 @@ def copy_asked(copy: object) -> bool | None:
     if isinstance(copy, str):
         raise ValueError(explain("copy", repr(copy), "True, False or None", "use one of these"))
     return None if copy is None or copy is np._CopyMode.IF_NEEDED else bool(copy)
+
+
+def no_scalar(x: Array, copy: object = None) -> Array:
+    """Return an array also of a scalar, which is one of its own: that can be written."""
+    if not x.single or x.shape:
+        return x
+    if copy_asked(copy) is False:
+        raise _no_copy()
+    found = x.copy()
+    found.single = False
+    return found
 
 
 def in_order(x: Array, order: str, copy: object = None) -> Array:
@@ -260,7 +271,6 @@ def _from_dist(data: Array, dtype: DTypeLike | None, dist: Dist, grid: Grid, cop
     return found
 
 
-@stands_for(np.asarray)
 def asarray(
     data: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -273,45 +283,9 @@ def asarray(
     device: str | None = None,
     like: object = None,
 ) -> Array:
-    """Make a distributed array, or return the data itself if it is one already.
+    """Return data as a distributed array; what is one, or a scalar on engines, as it is.
 
-    As ``numpy.asarray``. Each engine is sent the part that it holds, see :func:`distnb.array`; a
-    distributed array is redistributed if another layout is asked for.
-
-    Parameters
-    ----------
-    data : array_like
-        The elements.
-    dtype : dtype, optional
-        Of the result; by default as in NumPy.
-    order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy. Elements lie as the layout says, whatever the order.
-    dist : bool, str, tuple, DistArray or layout, optional
-        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
-        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
-    grid : int or tuple of int, optional
-        Engines along each split axis.
-    copy : bool, optional
-        True: always a copy; False: an error if one is needed.
-    session : Session, optional
-        Where it is made; by default the current one, or that of ``like``.
-    device : str, optional
-        ``'cpu'``, the only one there is, as the array API standard asks.
-    like : DistArray, optional
-        An array whose session is used.
-
-    Returns
-    -------
-    DistArray
-        ``data`` itself where it fits.
-
-    Examples
-    --------
-    >>> import distnb as dnb
-    >>> with dnb.inprocess(2):
-    ...     x = dnb.asarray([1, 2, 3], dist="block")
-    ...     dnb.asarray(x) is x, x.layout.elements()
-    (True, (2, 1))
+    See :func:`distnb.asarray`, of which scalars are arrays.
     """
     if copy is None and _unasked(dist, grid, session, device, like, order):
         if isinstance(data, Array) and dtype is None:

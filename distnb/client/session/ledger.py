@@ -26,6 +26,8 @@ _KNOWING = frozenset(
     ("file.parse", "foreach", "foreach.join_sparse", "sparse.each", "sparse.lay", "sparse.plan")
     + ("sparse.points", "sparse.route", "sparse.rows", "sparse.times", "sparse.turn")
 )
+#: Those that make the same of the same once more, and touch nothing else.
+_REPEATABLE = frozenset([op for op in _KNOWING if op.startswith("sparse.")])
 
 
 class Kept(NamedTuple):
@@ -43,6 +45,8 @@ class Kept(NamedTuple):
     all: bool = True
     #: Why its content is lost, if it is.
     why: str = ""
+    #: What makes again all that engines know of it, while what it reads is as it was.
+    maker: Collective | None = None
 
 
 class Ledger:
@@ -62,6 +66,8 @@ class Ledger:
         self.kept: dict[int, Kept] = {}
         #: Place -> memory there that a notebook before this one has left, of what is to be made.
         self.found: dict[int, np.ndarray] = {}
+        #: Base with a maker -> the bases that this reads.
+        self._sources: dict[int, frozenset[int]] = {}
         #: Bytes that are free as soon as engines have done what is on its way.
         self._leaving = 0
 
@@ -78,11 +84,27 @@ class Ledger:
             if type(command) is Create and command.base not in gone:
                 found.append(self._made(command, settled))
                 continue
+            if self._sources:
+                self._drop_makers(command.writes)
             if type(command) is Collective and command.op in _KNOWING:
-                self._change(command.outs[0].base, all=False)
+                self._know(command)
             found.append(command)
         self._leaving += sum([self._nbytes(h) for h in freed])
         return tuple(found)
+
+    def _know(self, command: Collective) -> None:
+        """Note that engines will know more of a base than its elements."""
+        handle, maker = command.outs[0].base, command if command.op in _REPEATABLE else None
+        self._change(handle, all=False, maker=maker)
+        if maker is not None and handle in self.kept:
+            self._sources[handle] = frozenset([x.base for x in maker.ins])
+
+    def _drop_makers(self, written: Iterable[int]) -> None:
+        """Forget how to make what is made of bases that are written."""
+        for base in written:
+            for handle in [h for h, sources in self._sources.items() if base in sources]:
+                del self._sources[handle]
+                self._change(handle, maker=None)
 
     def forget(self, sent: Iterable[Sent]) -> None:
         """Take it that no batch but these, which are on their way, was entered."""
@@ -128,7 +150,8 @@ class Ledger:
         found = self.kept.get(base.handle) or Kept(shape, base.dtype.str, layout, None, -1)
         same = layout.in_order(shape) and found.layout.in_order(shape)
         memory = found.memory if same else None
-        self.kept[base.handle] = found._replace(layout=layout, memory=memory)
+        self._sources.pop(base.handle, None)
+        self.kept[base.handle] = found._replace(layout=layout, memory=memory, maker=None)
 
     def lose(self, handle: int, why: str) -> None:
         """Note that the content of a base is lost, until it is made again."""
@@ -154,6 +177,18 @@ class Ledger:
         place = 0 if memory is None else self._memory.place(memory)
         how: tuple[Any, ...] = ("same", place) if place else ("empty",)
         return Create(handle, shape, dtype, layout, ("lost", place) if lost else how, site)
+
+    def makers(self) -> tuple[Command, ...]:
+        """Return what makes again what engines knew of bases, of bases that are still there."""
+        found = list[Command]()
+        for handle, kept in self.kept.items():
+            maker = kept.maker
+            if maker is None or kept.why or not all(x.base in self.kept for x in maker.ins):
+                continue
+            place = 0 if kept.memory is None else self._memory.place(kept.memory)
+            how: tuple[Any, ...] = ("room", place) if place else ("empty",)
+            found += [self.again(handle, lost=False)._replace(how=how), maker]
+        return tuple(found)
 
     def lost_of(self, sent: Sent) -> list[Create]:
         """Return what makes the bases of a batch where they are to lie, their content lost.
@@ -183,6 +218,7 @@ class Ledger:
             self._leaving -= self._nbytes(handle)
             if known:
                 self.kept.pop(handle, None)
+                self._sources.pop(handle, None)
 
     def close(self) -> None:
         """Let all go."""

@@ -323,11 +323,15 @@ class Recovery:
         session.functions.tell_again()
         gone = {h: why for h, k in ledger.kept.items() if (why := self._gone(h, k))}
         shapes = {h: k.shape for h, k in ledger.kept.items()}
-        plan = rerun(orphans, connection.epoch, gone, shapes)
+        known = self._made_before(ledger.makers())
+        plan = rerun([known, *orphans], connection.epoch, gone, shapes)
         self._run(*[ledger.again(h, h in gone) for h in ledger.kept])
         session.memory.forget_begun()  # what has been done only now has higher numbers
         before, self._repeated = connection.batches, True
-        for sent, commands in zip(orphans, plan.batches, strict=True):
+        again, *batches = plan.batches
+        if again:
+            connection.submit(again, [])
+        for sent, commands in zip(orphans, batches, strict=True):
             assert sent.again is not None
             connection.repeat(sent, Again(commands, sent.again.buffers))
         lost = [h for h in plan.lost if h in ledger.kept]
@@ -341,6 +345,11 @@ class Recovery:
         session.measuring.lose()
         told = session.handles.entries.keys() - session.unfinished.wanted
         return [h for h in lost if ledger.kept[h].all and h in told]
+
+    def _made_before(self, commands: tuple[Command, ...]) -> Sent:
+        """Return commands as a batch that all engines had done."""
+        again = Again(commands, [], len(commands), len(commands))
+        return Sent(0, 0, self._session.connection.epoch, None, (), (), again=again)
 
     def _run(self, *commands: Command) -> None:
         """Let engines run commands now; raises EngineError if they cannot."""

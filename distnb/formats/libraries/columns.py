@@ -148,7 +148,8 @@ def _matched(column: Any, test: Test) -> np.ndarray:
 class _File(NamedTuple):
     """What a file tells of itself.
 
-    Dtypes of columns (None: no numbers), rows of its groups, and names that several columns have.
+    Dtypes of columns (None: no numbers), rows of its groups, names that several columns have, and
+    those of integers.
     """
 
     path: str
@@ -156,6 +157,7 @@ class _File(NamedTuple):
     kinds: dict[str, str | None]
     rows: tuple[int, ...]
     several: frozenset[str]
+    integers: frozenset[str]
 
 
 def _look(sheet: Sheet, stamp: Ints, root: str) -> _File:
@@ -163,13 +165,15 @@ def _look(sheet: Sheet, stamp: Ints, root: str) -> _File:
     named = _in_names(root, sheet.path) if sheet.path != root else {}
     names = [field.name for field in sheet.schema]
     kinds = {field.name: dtype_of(str(field.type)) for field in sheet.schema}
+    integers = [name for name, kind in kinds.items() if kind and np.dtype(kind).kind in "iu"]
     for name, kind in kinds.items():
-        whole = kind is not None and np.dtype(kind).kind not in "fc"
-        if whole and sheet.missing(name) is not False:
+        floats = kind is None or np.dtype(kind).kind in "fc"
+        if not floats and sheet.missing(name) is not False:
             kinds[name] = "<f8"
     told = {name: _kind_of(value) for name, value in named.items()}
     several = frozenset([name for name in kinds if names.count(name) > 1])
-    return _File(sheet.path, stamp, kinds | told, sheet.rows, several)
+    whole = frozenset(integers) - told.keys()
+    return _File(sheet.path, stamp, kinds | told, sheet.rows, several, whole)
 
 
 class Table:
@@ -207,6 +211,13 @@ class Table:
         """Tell whether a column is of numbers."""
         return self._dtype(name) is not None
 
+    def is_rounded(self, name: str) -> bool:
+        """Tell whether a column of floats is of integers, of which large ones become others."""
+        kind = self._dtype(name)
+        if kind is None or np.dtype(kind).kind != "f":
+            return False
+        return any(name in file.integers for file in self._files)
+
     def check(self, names: Sequence[str], numbers: bool = True) -> None:
         """Raise unless each of several columns is in all files, and of numbers if it has to be."""
         good = [name for name in self.names if self._dtype(name) is not None]
@@ -229,7 +240,7 @@ class Table:
     def matching(self, filters: Sequence[Sequence[Filter]]) -> Groups:
         """Return the groups of rows of which some may match all of one of several filters."""
         names, found = {name for several in filters for name, _, _ in several}, []
-        for path, _, _, rows, _ in self._files:
+        for path, _, _, rows, *_ in self._files:
             named = _in_names(self.path, path) if path != self.path else {}
             with contextlib.closing(self._open(path)) as sheet:
                 for k in range(len(rows)):
