@@ -594,3 +594,18 @@ def test_out_of_memory_for_a_result(three, monkeypatch, name, rank):
 
 def no_memory(*args):
     raise MemoryError("not enough")
+
+
+def test_what_follows_from_a_loss_has_its_reason(three):
+    x = dnb.ones(9)
+    plant(three, 1, "op == 'add'", RAISE)
+    x += 1
+    three.send()  # engines are asked for more before they have said so
+    y = x * 2
+    three.send()
+    z = y + y
+    with pytest.raises(ValueError, match="boom"):
+        three.flush()
+    for lost in (x, y, z):
+        with pytest.raises(dnb.LostArrayError, match=r"'add' failed with ValueError, recorded at"):
+            lost.to_numpy()

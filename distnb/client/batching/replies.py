@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import count
 from typing import Any
@@ -76,12 +77,17 @@ class Replies:
         failures = [f for reply in replies for f in reply.failures]
         if lost:
             why = why_lost(sent.commands, failures, self._sites.line)
-            self._handles.lose(lost, sent.number, why)
+            self._handles.lose(lost, sent.number, why or self._why_before(sent.commands))
         return (
             exception_of(sent.commands, failures, self.size, self._sites.line)
             if failures
             else short
         )
+
+    def _why_before(self, commands: Iterable[Command]) -> str:
+        """Return why something was lost that commands read; "" if that is not known."""
+        told = (self._handles.lost(x.base) for command in commands for x in command.reads)
+        return next((why for why in told if isinstance(why, str)), "")
 
     def warn(self) -> None:
         """Tell of floating point errors as the user wanted when they were recorded."""
