@@ -11,7 +11,16 @@ from distnb.common.errors import explain
 from distnb.pictures.binning import Window, block_means
 from distnb.pictures.reducing import image
 
-__all__ = ["LARGE", "as_arrays", "curves", "is_large", "means_of", "middles", "shape_alone"]
+__all__ = [
+    "LARGE",
+    "as_arrays",
+    "as_numpys",
+    "curves",
+    "is_large",
+    "means_of",
+    "middles",
+    "shape_alone",
+]
 
 #: Elements from which a picture is made of what engines reduce; of fewer it is matplotlib's own.
 LARGE = 1 << 20
@@ -30,6 +39,11 @@ def shape_alone(x: Any) -> Any:
 def as_arrays(*several: Any) -> list[Any]:
     """Return arrays of what is given, ours as they are."""
     return [x if x is None or isinstance(x, DistArray) else np.asarray(x) for x in several]
+
+
+def as_numpys(options: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments with arrays of ours as NumPy's, within the gather budget."""
+    return {k: np.asarray(v) if isinstance(v, DistArray) else v for k, v in options.items()}
 
 
 def means_of(x: Any, height: int, width: int) -> np.ndarray:

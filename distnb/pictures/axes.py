@@ -19,7 +19,15 @@ from distnb.client.array.distarray import DistArray
 from distnb.client.math.ufuncs import absolute
 from distnb.client.stats.histograms import histogram
 from distnb.common.errors import DistnbError
-from distnb.pictures.arguments import as_arrays, curves, is_large, means_of, middles, shape_alone
+from distnb.pictures.arguments import (
+    as_arrays,
+    as_numpys,
+    curves,
+    is_large,
+    means_of,
+    middles,
+    shape_alone,
+)
 from distnb.pictures.live import Cells, Picture, Scattered, Trace, pixels_of
 from distnb.pictures.reducing import extent_of, points, steps_of, thinned
 
@@ -226,10 +234,17 @@ class PixelAxes(Axes):
         self, x: Any, y: Any, yerr: Any = None, xerr: Any = None, *args: Any, **options: Any
     ) -> Any:
         """As matplotlib's, of the extremes of each pixel's points."""
+        limits = {name: options[name] for name in _LIMITS if np.ndim(options.get(name, 0))}
         if is_large(x, y, yerr, xerr):
             _tell("the extremes of each pixel's points, once", zooms=False)
-            x, y, yerr, xerr = thinned(x, (y,), (yerr, xerr), 2 * pixels_of(self)[1])
-        return super().errorbar(x, y, yerr, xerr, *args, **options)
+            beside = (yerr, xerr, *limits.values())
+            x, y, yerr, xerr, *found = thinned(x, (y,), beside, 2 * pixels_of(self)[1])
+            limits = dict(zip(limits, found, strict=True))
+        return super().errorbar(x, y, yerr, xerr, *args, **options | as_numpys(limits))
+
+    def streamplot(self, *args: Any, **options: Any) -> Any:
+        """As matplotlib's, which knows NumPy's arrays alone for colours and widths."""
+        return super().streamplot(*args, **as_numpys(options))
 
     def ecdf(self, x: Any, weights: Any = None, **options: Any) -> Any:
         """As matplotlib's, in steps of half a pixel."""
@@ -253,6 +268,10 @@ class PixelAxes(Axes):
         x = means_of(x, height, width) if np.ndim(x) == 2 else middles(x, columns, width)
         y = means_of(y, height, width) if np.ndim(y) == 2 else middles(y, rows, height)
         return x, y, means_of(values, height, width), *args[grids:]
+
+
+#: Which errors are limits, of ``errorbar``.
+_LIMITS = ("lolims", "uplims", "xlolims", "xuplims")
 
 
 def _sum_of(least: int, counts: Any) -> float:

@@ -256,6 +256,16 @@ KINDS = {
         lambda: [np.linspace(0, 9, 20000), _noise()],
         0.03,
     ),
+    "errorbar limits": (
+        lambda ax, x, a: ax.errorbar(x, a, yerr=[0.1] * len(x), uplims=a > 0, lolims=False),
+        lambda: [np.linspace(0, 9, 30), _noise()[:30]],
+        0.03,
+    ),
+    "streamplot": (
+        lambda ax, a, b: ax.streamplot(np.arange(6), np.arange(5), a, b, color=a, linewidth=b),
+        lambda: [np.ones((5, 6)), np.arange(30.0).reshape(5, 6) / 10],
+        0.03,
+    ),
     "ecdf": (lambda ax, a: ax.ecdf(a), lambda: [_noise()], 0.02),
 }
 
