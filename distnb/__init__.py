@@ -139,7 +139,9 @@ when_imported("matplotlib.projections", lambda: _module("plot"))
 _COMPILED = [f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")]
 _SCIPYS = "ndimage sparse sparse.linalg spatial.distance optimize signal stats linalg"
 _LIBRARIES = "numpy numpy.polynomial pandas h5py zarr pyarrow PIL.Image matplotlib.colors"
-for _library in (*_LIBRARIES.split(), *_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()]):
+_SCIKITS = ["sklearn.utils._param_validation", "sklearn.model_selection._search"]
+_OTHERS = (*_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()], *_SCIKITS)
+for _library in (*_LIBRARIES.split(), *_OTHERS):
     when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))
 when_imported("xarray", lambda: _module("libraries.xarray_indexing"))
 Profile.shown = staticmethod(lambda report: _module("widgets.times.timing").TimeReport(report))

@@ -31,6 +31,8 @@ methods of classes                       what these look at before they call one
 ``IndexMixin``                           keys in brackets of sparse arrays that are assigned to
 all of ``linalg.blas``, ``lapack``       all; what they write comes back
 operators of ``scipy.sparse``            the other operand, with which distnb's do the same
+**of scikit-learn**: ``ParameterGrid``   what parameters are tried
+``validate_parameter_constraints``       whether parameters are arrays: none is read
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
 **of NumPy**: ``polyval``, ...           points, at which ours evaluate series
 ``poly1d``                               what polynomials are divided by: numbers are no arrays
@@ -129,6 +131,12 @@ _SERIES = {
     "hermite_e": "herme",
 }
 _ENDS = ("val", "val2d", "val3d", "grid2d", "grid3d")
+#: Those to which they come also in dicts, and lists of these.
+_TAKE_DICTS = {
+    "sklearn.model_selection._search": "ParameterGrid.__init__ ParameterSampler.__init__",
+}
+#: Those that ask what values of a dict are, and no more.
+_ASK_FOR_KINDS = {"sklearn.utils._param_validation": "validate_parameter_constraints"}
 #: What makes operators of matrices.
 _MAKE_OPERATORS = {"scipy.sparse.linalg": "aslinearoperator"}
 #: Operators with a dense result, which lies where the dense operand does.
@@ -159,6 +167,8 @@ def install(library: str) -> None:
     for table, make in (
         (_TAKE_ARRAYS, partial(_taking, _array)),
         (_TAKE_KEYS, partial(_taking, _key)),
+        (_TAKE_DICTS, partial(_taking, partial(_within, _array))),
+        (_ASK_FOR_KINDS, partial(_taking, partial(_within, _outline))),
         (_KEEP, _keeping),
         (_CALL_BACK, _called_back),
         (_WRITE, _writing),
@@ -214,6 +224,20 @@ def _array(x: Any) -> Any:
 def _number(x: Any) -> Any:
     """Return a scalar of ours as NumPy's, and all else as it is."""
     return x if getattr(x, "ndim", 0) else _array(x)
+
+
+def _within(numpys: _Function, x: Any) -> Any:
+    """Return so what is in a dict, or in dicts of a list."""
+    if type(x) is dict:
+        return {k: numpys(v) for k, v in x.items()}
+    return [_within(numpys, each) for each in x] if type(x) is list else x
+
+
+def _outline(x: Any) -> Any:
+    """Return an array of NumPy's as large as one of ours, without its elements; or its number."""
+    if type(x) is not DistArray:
+        return x
+    return np.broadcast_to(np.empty((), x.dtype), x.shape) if x.ndim else _array(x)
 
 
 def _keeping(function: _Function) -> _Function:

@@ -495,3 +495,14 @@ def test_what_others_have_of_an_array_stays_its_memory(code):
         assert outside.ravel().tolist() == base.ravel().tolist()
         outside[2] = -7
         assert base[2].tolist() == [-7] * base.shape[1]
+
+
+def test_searches_of_scikit_learn_take_arrays_of_parameters(session):
+    search = pytest.importorskip("sklearn.model_selection")
+    ridge = pytest.importorskip("sklearn.linear_model").Ridge()
+    x, alphas = np.arange(60.0).reshape(20, 3) ** 2 % 7, np.array([0.1, 1.0, 10.0])
+    found, want = (
+        search.GridSearchCV(ridge, grid).fit(x, x.sum(axis=1)).best_params_
+        for grid in ([{"alpha": dnb.array(alphas)}], {"alpha": alphas})
+    )
+    assert found == want
