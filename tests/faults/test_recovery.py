@@ -114,6 +114,8 @@ def test_products_under_way_are_made_again(doomed, gate, at_once):
     a, want = matrix.to_scipy(), [numbers(300)]
     found = [dnb.array(want[0], dist="block")]
     np.testing.assert_allclose((matrix @ found[0]).to_numpy(), a @ want[0])
+    at = np.arange(300)
+    picked = matrix[at, at[::-1]]
     die = caught(doomed, gate, 1, "op == 'sparse.multiply'")
     for _ in range(3):
         found.append(matrix @ found[-1] / 100)
@@ -121,6 +123,7 @@ def test_products_under_way_are_made_again(doomed, gate, at_once):
     die()
     for x, y in zip(found, want, strict=True):
         np.testing.assert_allclose(x.to_numpy(), y)
+    np.testing.assert_array_equal(picked.to_numpy(), a[at, at[::-1]])
 
 
 @pytest.mark.tier("test-all")

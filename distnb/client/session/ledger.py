@@ -24,10 +24,13 @@ __all__ = ["Kept", "Ledger"]
 #: Commands after which engines know more of their first output than its elements.
 _KNOWING = frozenset(
     ("file.parse", "foreach", "foreach.join_sparse", "sparse.each", "sparse.lay", "sparse.plan")
-    + ("sparse.points", "sparse.route", "sparse.rows", "sparse.times", "sparse.turn")
+    + ("sparse.route", "sparse.rows", "sparse.times", "sparse.turn")
 )
-#: Those that make the same of the same once more, and touch nothing else.
-_REPEATABLE = frozenset([op for op in _KNOWING if op.startswith("sparse.")])
+#: Those that make the same of the same once more, into what no user sees or writes.
+_REPEATABLE = frozenset(
+    ("sparse.each", "sparse.lay", "sparse.plan", "sparse.route", "sparse.rows", "sparse.times")
+    + ("sparse.turn",)
+)
 
 
 class Kept(NamedTuple):
