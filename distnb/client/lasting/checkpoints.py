@@ -357,7 +357,8 @@ def _note(
 ) -> None:
     """Note a checkpoint that is whole; where nothing was written, the speed is that of before."""
     now, before = time.monotonic(), saved.last.get(folder)
-    speed = nbytes / (now - begin) if nbytes else before.bytes_per_second if before else 0.0
+    known = 0.0 if before is None else before.bytes_per_second
+    speed = nbytes / (now - begin) if nbytes and now > begin else known
     saved.last[folder] = _Last(now, names, speed)
 
 
