@@ -527,6 +527,11 @@ def test_rows_of_parquet_whose_integers_would_be_rounded(here, session):
         filters = [("i", comparison, value)]
         want = pq.read_table("t.parquet", filters=filters)["v"].to_numpy()
         same(dnb.read_parquet("t.parquet", columns=["v"], filters=filters)["v"], want)
+    n, columns = 2**63, {"u": pa.array([2**63, 2**63 + 1, None, 5], "uint64"), "v": [0, 1, 2, 3]}
+    pq.write_table(pa.table(columns), "u.parquet")
+    for comparison, value, want in (("==", n + 1, [1]), (">", 5, [0, 1]), ("<=", n, [0, 3])):
+        found = dnb.read_parquet("u.parquet", columns=["v"], filters=[("u", comparison, value)])
+        same(found["v"], np.array(want))
     same(
         dnb.read_parquet("t.parquet", columns=["v"], filters=[("i", ">", 2.5)])["v"],
         np.array([0, 1, 3]),

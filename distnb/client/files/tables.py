@@ -407,9 +407,10 @@ def _filtered(
 
 
 def _are_integers(value: object) -> bool:
-    """Tell whether a number, or each of several, is an integer: then Arrow compares exactly."""
-    values = value if isinstance(value, list | tuple | set | frozenset) else [value]
-    return all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values)
+    """Tell whether a number, or each of several, is an integer of 64 bits, as Arrow compares."""
+    values: Any = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    known = [isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values]
+    return bool(known) and all(known) and all(-(2**63) <= v < 2**64 for v in values)
 
 
 def _matches(x: Any, comparison: str, value: Any) -> Any:

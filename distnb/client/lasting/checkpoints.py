@@ -250,9 +250,8 @@ def repeat(session: Session) -> float | None:
 def next_of(session: Session) -> tuple[Next, ...]:
     """Return what the checkpoints of a session would write now, the last one first."""
     saved: Saved = session.extensions[Saved]
-    found, now = [], time.monotonic()
+    found, now, arrays = [], time.monotonic(), named_arrays(session)
     for folder, last in saved.last.items():
-        arrays = named_arrays(session)
         changed = {
             name: x.dbase
             for name, x in arrays.items()

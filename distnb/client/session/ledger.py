@@ -142,6 +142,7 @@ class Ledger:
     def forget_but(self, handles: Collection[int]) -> None:
         """Forget those that nobody has any more, which engines have not dropped yet."""
         self.kept = {h: found for h, found in self.kept.items() if h in handles}
+        self._sources = {h: found for h, found in self._sources.items() if h in handles}
 
     def lies(self, handle: int, memory: np.ndarray) -> None:
         """Note where a base lies from now on."""

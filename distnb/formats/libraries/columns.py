@@ -123,7 +123,10 @@ def _test(comparison: str, value: Any) -> Test:
     """Return a comparison as it travels."""
     import pyarrow as pa
 
-    values = pa.table({"value": pa.array([*value] if comparison.endswith("in") else [value])})
+    given = [*value] if comparison.endswith("in") else [value]
+    # else Arrow would compare unsigned integers as signed ones, and refuse the large ones
+    natural = bool(given) and all(isinstance(v, int | np.integer) and v >= 0 for v in given)
+    values = pa.table({"value": pa.array(given, "uint64" if natural else None)})
     found = pa.BufferOutputStream()
     with pa.ipc.new_stream(found, values.schema) as writer:
         writer.write_table(values)
