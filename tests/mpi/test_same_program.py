@@ -25,7 +25,7 @@ PROGRAMS = {
     ),
     "a size": (
         "print(a[rank:].sum().item())",
-        r"sum \(1000,\) on rank 0 \(program.py line 7: .*, sum \((999|998),\) on rank [12]",
+        r"sum \((1000|999),\) on rank [01] \(program.py line 7: .*, sum \((999|998),\) on rank [12]",
     ),
     "an end": (
         "if rank == 1:\n    sys.exit()\nprint(a.sum().item())",
@@ -44,7 +44,10 @@ PROGRAMS = {
         "if rank == 0:\n    print((a * 2).sum().item())\nprint(a.sum().item())",
         r"on rank 0 \(program.py line 8: print.*on rank [12] \(program.py line 9: print",
     ),
-    "an array of another size": ("print(dnb.ones(10 + rank).sum().item())", r"create \(10,\) on"),
+    "an array of another size": (
+        "print(dnb.ones(10 + rank).sum().item())",
+        r"create \(1[01],\) on",
+    ),
     "a move": (
         "b = a.redistribute('cyclic') if rank == 0 else a * 3\nprint(b.sum().item())",
         r"got copy \(1000,\) on rank 0 .*, multiply \(1000,\) on rank [12]",
@@ -56,7 +59,7 @@ PROGRAMS = {
     "an error that is caught": (
         "try:\n    print((a[rank:] * a[:1000 - rank])[:7 - rank].to_numpy())\n"
         "except dnb.EngineError:\n    print(a.sum().item())",
-        r"EngineError: SPMD: got .*on rank 0",
+        r"EngineError: SPMD: got .*on rank [01]",
     ),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pickle
 import pkgutil
 import subprocess
 import sys
@@ -48,6 +49,16 @@ def test_every_name_is_there_or_left_out(module):
     assert {name for name in left_out(module) if hasattr(ours, name)} == set()
     if not module:  # what there is, editors and `import *` find
         assert {name for name in NAMES[module] if hasattr(ours, name)} <= set(ours.__all__)
+
+
+@pytest.mark.parametrize("module", ["distnb", "distnb.linalg", "distnb.fft", "distnb.sparse"])
+def test_functions_are_pickled_by_name(module):
+    """So are those that have another name in their module, where it would hide one of Python's."""
+    ours = importlib.import_module(module)
+    for name in ours.__all__:
+        value = getattr(ours, name)
+        if callable(value):
+            assert pickle.loads(pickle.dumps(value)) is value, name
 
 
 @pytest.mark.parametrize("row", LEFT_OUT, ids=lambda row: row.names.split()[0])

@@ -1,5 +1,6 @@
 """What runs when, and the tools around it: measurements compared, processes paused."""
 
+import ast
 import os
 import random
 import signal
@@ -15,7 +16,7 @@ from tests import tiers
 from tests.stopping import stopped
 from tests.waiting import until
 from tools import pauses
-from tools.covered import NOTHING, Covered, missed, runs
+from tools.covered import NOTHING, Covered, Marker, missed, runs
 
 
 @pytest.fixture
@@ -86,6 +87,60 @@ def test_what_only_one_run_reaches():
     assert missed(whole, whole) == ""
     assert missed(whole, part) == "lines 7; branches 3->exit"  # to reach 7 is told once
     assert missed(whole, NOTHING) == "lines 1-3, 7"
+
+
+MARKED = '''"""Text."""
+from __future__ import annotations
+total = 0
+def f(x):
+    """Text."""
+    global total
+    if x:
+        total += 1
+    for _ in range(x):
+        try:
+            total += 1 / (x - 2)
+        except ZeroDivisionError:
+            return 0
+    while total > 100:
+        total = 0
+    else:
+        total += 0
+    match x:
+        case 3:
+            pass
+        case _:
+            x = 4
+    return total
+'''
+
+
+@pytest.mark.parametrize(
+    ("values", "lines", "branches"),
+    [
+        ([], {3, 4}, set()),
+        ([0], {7, 9, 14, 17, 18, 22, 23}, {(7, -1), (9, -1), (14, 17), (21, 22)}),
+        ([2], {7, 8, 9, 10, 11, 13}, {(7, 8), (9, 10)}),
+        (
+            [3],
+            {7, 8, 9, 10, 11, 14, 17, 18, 20, 23},
+            {(7, 8), (9, 10), (9, -1), (14, 17), (19, 20)},
+        ),
+    ],
+)
+def test_marks_are_reached(values, lines, branches):
+    marker = Marker(5)
+    code = compile(marker.mark(ast.parse(MARKED)), "marked", "exec")
+    reached = bytearray(5 + len(marker.places))
+    there = {"_marks_reached": reached}
+    exec(code, there)
+    for x in values:
+        there["f"](x)
+    found = {
+        place for place, is_reached in zip(marker.places, reached[5:], strict=True) if is_reached
+    }
+    assert found == {(x,) for x in lines | {3, 4}} | branches
+    assert there["f"].__doc__ == "Text."
 
 
 SLEEPS = ["-c", "import time; time.sleep(1000)"]

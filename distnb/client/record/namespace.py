@@ -44,7 +44,7 @@ def stands_for(
     def register(f: _F) -> _F:
         name = numpys[0].__name__
         if f.__name__ == f"{name}_":
-            f.__name__ = f.__qualname__ = name
+            f.__name__ = name  # not __qualname__, by which pickle finds it
         if scalar is not None:
             f = gives(scalar)(f)
         if small is not None:
