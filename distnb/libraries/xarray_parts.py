@@ -11,6 +11,7 @@ import numpy as np
 from distnb.client.array.distarray import DistArray
 from distnb.client.files.reading import slabs
 from distnb.client.files.writing import write
+from distnb.client.handle.array import storable
 from distnb.client.parts.foreach import foreach
 from distnb.client.record.creation import asarray
 from distnb.common.errors import explain
@@ -100,12 +101,15 @@ def _split(args: Sequence[Any], named: Sequence[int]) -> list[Any] | None:
     axis = shape.index(max(shape))
     found = list[Any]()
     for x, loop in zip(args, loops, strict=True):
-        array = asarray(x) if np.ndim(x) else x
         missing = len(shape) - len(loop)
-        if axis < missing or loop[axis - missing] == 1:
-            found.append(array)
+        is_whole = axis < missing or loop[axis - missing] == 1
+        if not storable(np.asarray(x[:0] if np.ndim(x) else x).dtype):  # times, texts
+            if not is_whole:
+                return None
+            found.append(np.asarray(x))
         else:
-            found.append(array[(None,) * missing].splits(axis=axis))
+            array = asarray(x) if np.ndim(x) else x
+            found.append(array if is_whole else array[(None,) * missing].splits(axis=axis))
     return found
 
 

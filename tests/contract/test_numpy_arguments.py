@@ -295,6 +295,23 @@ A(np.ones((6, 4)))[:, np.zeros(0, bool)]
 A(np.ones(6))[A(np.zeros(0, bool))]
 A(np.ones(6)).__setitem__(np.zeros(0, bool), 5)
 A(np.ones(6)).__setitem__(np.zeros(0, bool), [1, 2, 3])
+xp.take(A(np.zeros((3, 0, 0))), [1, 2], axis=-1)
+xp.take(A(np.zeros((0, 0))), [1, 2], axis=0, mode="clip")
+xp.take(A(np.zeros((0, 0))), [1, 2], axis=0)
+A(np.zeros((0, 3))).take([5], axis=1)
+A(np.zeros((0, 3))).take(A(np.array([[1, 2]])), axis=1)
+A(np.zeros((3, 0))).take([5], axis=0)
+A(np.zeros((3, 0))).take([5], axis=0, mode="wrap")
+A(np.zeros((3, 0))).take([5], axis=1)
+A(np.zeros((0, 3))).take([1], axis=1, mode="foo")
+xp.broadcast_to(A(np.zeros(3)), (2, 3)).__setitem__(7, 1)
+xp.broadcast_to(A(np.zeros(3)), (2, 3)).__setitem__((0, 1, 2), 1)
+A(np.zeros((5, 2), int)).imag.__setitem__((0, 7), 1)
+A(np.zeros(3)).__setitem__([7], 1j)
+A(np.zeros(3, "i4")).__setitem__([7], float("nan"))
+A(np.zeros(3, "i1")).__setitem__([7], 300)
+A(np.zeros(3)).__setitem__(([1], [2]), 1j)
+xp.choose(A(np.zeros(3)), [np.zeros(2), np.zeros(3)])
 """
 
 

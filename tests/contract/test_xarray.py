@@ -215,6 +215,23 @@ def test_times_and_texts_stay_numpys(xr, here):
     xr.testing.assert_equal(found.as_numpy(), data)
 
 
+def test_arrays_are_interpolated_at_times(xr, session):
+    x = np.random.default_rng(5).random((60, 3))
+    ours, numpys = (
+        xr.DataArray(make(x), dims=("t", "y"), coords={"t": TIMES[:60]})
+        for make in (dnb.array, np.array)
+    )
+    at = TIMES[3:9] + np.timedelta64(6, "h")
+    for f in (
+        lambda d: d.interp(t=at),
+        lambda d: d.interp(t=at, method="cubic"),
+        lambda d: d.resample(t="12h").interpolate("linear"),
+    ):
+        found = f(ours)
+        assert isinstance(found.data, dnb.DistArray)
+        np.testing.assert_allclose(found.to_numpy(), f(numpys), 1e-12)
+
+
 def pairs(xr, np, **options):
     """Return two positions along an axis of their own."""
     return (xr.DataArray(np.array(k), dims="p") for k in ([0, 1], [1, 2]))

@@ -262,6 +262,8 @@ def test_a_forked_child_leaves_the_session_alone(cluster):
             cluster.close()
             del x
             gc.collect()
+            with pytest.raises(dnb.SessionError, match="this one was forked"):
+                cluster.check_open()
             code = 0 if y is dnb.SessionError and cluster.closed else 2
         finally:
             os._exit(code)

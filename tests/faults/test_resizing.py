@@ -202,17 +202,18 @@ def test_where_engines_cannot_be_had_there_are_as_many_as_before(doomed, monkeyp
 
 
 @pytest.mark.tier("test-all")
-@pytest.mark.parametrize("when", ["start_others", "renew"])
+@pytest.mark.parametrize("when", ["start_others", "renew", "_newcomers"])
 def test_an_interrupt_meanwhile(doomed, monkeypatch, when):
     x, grid = dnb.array(numbers(40, 40)), dnb.array(numbers(40, 40), dist=("*", "block"))
-    kind, presses = type(doomed.transport), [True]
+    kind, presses = launch if when == "_newcomers" else type(doomed.transport), [True]
     right = getattr(kind, when)
 
-    def pressed(self, *args):
-        right(self, *args)
+    def pressed(*args):
+        found = right(*args)
         if presses:
             presses.pop()
             os.kill(os.getpid(), signal.SIGINT)
+        return found
 
     monkeypatch.setattr(kind, when, pressed)
     with pytest.raises(KeyboardInterrupt):
@@ -240,6 +241,24 @@ def test_an_array_is_the_sessions_when_engines_are_there(monkeypatch):
         session.connection.ready = False
         Base(session, x.shape, x.dtype, x.dbase.layout)
         assert seen == [there]
+
+
+def test_looks_at_lost_arrays_are_lost_as_before(monkeypatch):
+    with own_engines(1, monkeypatch) as session:
+        x, grid = dnb.arange(60), dnb.array(numbers(6, 4), dist=("*", "block"))
+        look = x.reshape(6, 10)
+        assert look.sum().item() == 1770
+        with pytest.raises(ValueError, match="negative integer powers"):
+            x[:5] = dnb.arange(5) ** (dnb.arange(5) - 3)
+            session.flush()
+        session.resize(2)
+        for lost in (x, look):
+            with pytest.raises(dnb.LostArrayError):
+                lost.sum().item()
+        x[...] = 7
+        np.testing.assert_array_equal(look.to_numpy(), np.full((6, 10), 7))
+        np.testing.assert_array_equal(grid.to_numpy(), numbers(6, 4))
+        assert "* x block on 2 engines" in str(grid.layout)
 
 
 @pytest.mark.tier("test-all")

@@ -19,6 +19,11 @@ def add(out, *ins, view=WHOLE):
     return Apply("add", (Operand(out, view),), tuple(Operand(x, WHOLE) for x in ins), None, (), 0)
 
 
+def maximum(out, other, view=WHOLE):
+    into = Operand(out, view)
+    return Apply("maximum", (into,), (into, Operand(other, view)), None, (), 0)
+
+
 def create(base, how="empty"):
     return Create(base, (4,), "<i8", LAYOUT, (how,), 0)
 
@@ -46,6 +51,15 @@ def test_what_all_have_done_is_not_done_again():
 def test_what_is_half_written_is_lost_with_what_needs_it():
     assert lost([add(1, 1), add(2, 1), add(3, 3)], begun=1) == [1, 2]
     assert lost([add(1, 1), add(1, 2), add(2, 1)], begun=1) == []  # it is made good
+
+
+def test_what_gives_the_same_once_more_is_done_again():
+    assert lost([maximum(1, 2), add(3, 1)], begun=1) == []
+    assert lost([maximum(1, 2), add(1, 1)], begun=1) == []
+    assert lost([maximum(1, 2), add(1, 3, view=PART)], begun=2) == [1]  # it may find that written
+    assert lost([maximum(1, 2), add(2, 3)], begun=2) == [1]  # from what is not there any more
+    assert lost([maximum(1, 2)._replace(ins=(Operand(1, PART),) * 2)], begun=1) == [1]
+    assert lost([maximum(1, 2)._replace(where=Operand(1, WHOLE))], begun=1) == [1]
 
 
 def test_what_engines_die_of_is_left_out_with_what_needs_it():
@@ -93,6 +107,11 @@ def test_marks_are_of_the_batch_and_of_long_ones_say_less():
 # Random programs on engines that stop somewhere
 
 
+def tokens(element):
+    """Return what an element is to ``maximum``, which is a union here."""
+    return element if isinstance(element, frozenset) else frozenset({element})
+
+
 class Engines:
     """Parts of bases on each rank; each element says what was done to it."""
 
@@ -106,10 +125,19 @@ class Engines:
             self.parts |= {
                 (command.base, r): self.parts.get((command.base, r), [0] * 4) for r in ranks
             }
+        elif isinstance(command, Apply) and command.op == "maximum":
+            own, other = (x.base for x in command.ins)
+            count = 4 if command.outs[0].view == WHOLE else 2
+            for r in ranks:
+                old, new = self.parts[own, r], self.parts[other, r]
+                both = [tokens(a) | tokens(b) for a, b in zip(old, new, strict=True)]
+                self.parts[own, r] = both[:count] + old[count:]
         elif isinstance(command, Apply):
             read = [self.parts[x.base, r][:] for x in command.ins for r in range(RANKS)]
             (out,) = command.outs
-            made = hash((number, str(read)))
+            made = hash(
+                (number, str([[sorted(map(str, tokens(x))) for x in part] for part in read]))
+            )
             for r in ranks:
                 count = 4 if out.view == WHOLE else 2
                 old = self.parts[out.base, r]
@@ -125,8 +153,10 @@ def program(chance, kept):
     """Return commands on bases that are there, on others that come, and on some that also go."""
     commands, there, number = [], list(kept), 100
     for _ in range(chance.randrange(2, 14)):
-        kind = chance.randrange(5)
-        if kind == 0 or len(there) < 2:
+        kind = chance.randrange(6)
+        if kind == 5:
+            commands.append(maximum(*chance.sample(there, 2), chance.choice([WHOLE, PART])))
+        elif kind == 0 or len(there) < 2:
             number += 1
             there.append(number)
             commands.append(create(number, chance.choice(["empty", "fill"])))
@@ -162,7 +192,9 @@ def test_random_programs(start):
         for r, k in enumerate(at):
             engines.parts |= {key: part[:] for key, part in history[k].parts.items() if key[1] == r}
             for base in commands[k].writes if k < len(commands) else ():
-                engines.parts[base, r] = ["torn"] * 2 + engines.parts.get((base, r), [0] * 4)[2:]
+                same = getattr(commands[k], "op", "") == "maximum"
+                torn = history[k + 1].parts[base, r][:2] if same else ["torn"] * 2
+                engines.parts[base, r] = torn + engines.parts.get((base, r), [0] * 4)[2:]
         for base in [b for b, _ in engines.parts if b not in shapes]:
             engines.parts |= {(base, r): ["gone"] * 4 for r in range(RANKS)}
         for base in shapes:

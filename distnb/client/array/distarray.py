@@ -60,7 +60,7 @@ from distnb.client.handle.arguments import (
     Subscript,
     order_of,
 )
-from distnb.client.handle.array import Array, as_result, in_memory, sealed
+from distnb.client.handle.array import Array, as_result, in_memory, read_only, sealed
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import (
     check_levels,
@@ -502,6 +502,8 @@ class DistArray(Array):
                 name = self.dtype.type.__name__
                 raise TypeError(f"'numpy.{name}' object does not support item assignment")
             self.single = False  # to who writes into it, it is an array
+        if not self.writeable:
+            raise read_only(self)
         if is_advanced(key):
             put_advanced(self, key, value)
             return

@@ -40,7 +40,7 @@ class ErrorState(NamedTuple):
 DEFAULT = ErrorState()
 #: What NumPy says in which an error was, where commands have other names.
 _SPELLED = {
-    **dict.fromkeys(("astype", "copy", "full"), "cast"),
+    **dict.fromkeys(("astype", "copy", "file.parse", "full"), "cast"),
     **dict.fromkeys(("sum", "prod"), "reduce"),
     **dict.fromkeys(("scan", "cumsum", "cumprod"), "accumulate"),
     "contract": "multiply",

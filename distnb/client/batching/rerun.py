@@ -4,7 +4,8 @@ Engines have noted how far they were: what all of them had done is not done agai
 made was in their own memory, and is still needed. What only some had done, or may have begun, may
 be done in part, on each engine up to somewhere else. Running it again gives what it would have
 given if it reads what it would have read. So what was written in place must not be read before it
-has been written for the last time: what is read there may have been written already.
+has been written for the last time: what is read there may have been written already. It may where
+what has been done gives the same once more, as ``maximum(x, y, out=x)`` does.
 
 What is lost by that may be made anew, from where all of it was made, if all that this needs is as
 it was then.
@@ -20,6 +21,13 @@ from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Apply, Command, Create, Free
 
 __all__ = ["Rerun", "rerun"]
+
+
+#: Operations that give, of what they gave and the same others, the same once more.
+_REPEATABLE = frozenset(
+    ("bitwise_and", "bitwise_or", "clip", "fmax", "fmin", "logical_and", "logical_or", "maximum")
+    + ("minimum", "where", "with_imag", "with_real")
+)
 
 
 class Rerun(NamedTuple):
@@ -197,11 +205,11 @@ class _Walk:
 
     def _trouble(self, i: int, step: _Step) -> Command | None:
         """Return why a step cannot run, None if it can."""
-        command = step.command
+        command, own = step.command, _own(step.command)
         for base in [x.base for x in command.reads]:
             if base in self.lost:
                 return self._lost_by(base, command)
-            if self._is_later(base, i - 1):
+            if self._is_later(base, i if base == own else i - 1):
                 return self._lost_by(base, self._written[base][1])
         for base in command.writes:
             if step.makes(base, self._shapes):
@@ -218,3 +226,12 @@ class _Walk:
     def _lost_by(self, base: int, command: Command) -> Command:
         self.torn.add(base)
         return self.lost.get(base) or command
+
+
+def _own(command: Command) -> int | None:
+    """Return the base that a command writes in place and may find written by itself; or None."""
+    if not isinstance(command, Apply) or command.op not in _REPEATABLE:
+        return None
+    (out,) = command.outs
+    same = all(x == out for x in command.reads if x.base == out.base)
+    return out.base if same and command.where != out else None

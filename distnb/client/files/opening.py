@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterator
 from math import prod
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.files.reading import Source, read_here, read_view
 from distnb.client.files.unread import unread
@@ -34,7 +35,12 @@ _RUNS = 32
 
 
 class Opened(NDArrayOperatorsMixin, Readable):
-    """An array in a file: indexing it reads, directly into the engines; see :func:`distnb.open`."""
+    """An array in a file: indexing it reads, directly into the engines; see :func:`distnb.open`.
+
+    Nobody can write into it: what takes it for a target finds an array that is read-only.
+    """
+
+    __slots__ = ("__weakref__", "_session", "_stored", "_view", "name", "path")
 
     def __init__(self, stored: Stored, view: View, name: str | None, session: Session | None):
         self._stored, self._view, self._session = stored, view, session
@@ -159,6 +165,9 @@ class Opened(NDArrayOperatorsMixin, Readable):
         read = [self[(slice(run[0], run[-1] + 1), *several[1:])] for run in runs]
         return (read[0] if len(read) == 1 else concatenate(read))[place]
 
+    def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
+        self.later()[key] = value
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
@@ -167,12 +176,40 @@ class Opened(NDArrayOperatorsMixin, Readable):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.read())
 
+    def __bool__(self) -> bool:
+        return bool(self.later())
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.later()
+
+    def __int__(self) -> int:
+        return int(self.later())
+
+    def __float__(self) -> float:
+        return float(self.later())
+
+    def __complex__(self) -> complex:
+        return complex(self.later())
+
+    def __index__(self) -> int:
+        return operator.index(self.later())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.later(), spec) if spec else str(self)
+
     def __distarray__(self, session: Session | None) -> Any:
         """Return the array that functions of distnb take in its place."""
+        return self.later(session=session)
+
+    def as_array(self, session: Session | None) -> Any:
+        """Return an array of its own, which can be written."""
         return self.read(session=session)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """Return all of it in the notebook, within the gather budget."""
+        if copy is False:
+            got, do = "copy=False of an array in a file", "leave out copy="
+            raise ValueError(explain("array", got, "a copy that is allowed", do))
         if self.nbytes > config.gather_budget:
             raise GatherError(
                 explain(
@@ -211,7 +248,7 @@ class Opened(NDArrayOperatorsMixin, Readable):
 def _read_all(x: object) -> Any:
     """Return arguments with the arrays of files in their place."""
     if isinstance(x, Opened):
-        return x.read()
+        return x.later()
     if isinstance(x, tuple | list):
         return type(x)([_read_all(each) for each in x])
     return {k: _read_all(v) for k, v in x.items()} if isinstance(x, dict) else x

@@ -104,6 +104,8 @@ def read_csv(
     """
     whole, at = local_path(path), need(session)
     stamp_of(whole)
+    _check_mark("delimiter", delimiter)
+    _check_mark("decimal", decimal)
     options: dict[str, Any] = {"comment": comment, "delimiter": delimiter, "decimal": decimal}
     options |= {"missing": tuple(missing), "quote": quote}
     start, lines = first_lines(whole, _HEAD, skiprows)
@@ -123,6 +125,12 @@ def read_csv(
         name: x if dist is None and grid is None else x.redistribute(dist, grid)
         for name, x in zip(wanted, found, strict=True)
     }
+
+
+def _check_mark(name: str, mark: object) -> None:
+    if not (isinstance(mark, str) and mark.isascii() and len(mark) == 1):
+        do = "let pandas.read_csv() read it, and distnb.asarray() take its columns"
+        raise ValueError(explain(name, repr(mark), "one ASCII character", do))
 
 
 def _rows(lines: list[bytes], options: dict[str, Any]) -> list[bytes]:

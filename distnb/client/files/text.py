@@ -86,7 +86,7 @@ def _by_engines(
     path, kind = path_of(file), np.dtype(dtype)
     if path is None or not os.path.isfile(path) or not storable(kind) or path.endswith(_PACKED):
         return None
-    if options["encoding"] == "bytes":
+    if options["encoding"] == "bytes" or np.size(options.get("usecols")) == 0:
         return None
     options["encoding"] = _code(options["encoding"])
     if "\n".encode(options["encoding"]) != b"\n":  # lines cannot be told apart by this byte
@@ -123,9 +123,11 @@ def _first_row(
             bare = bare.split(mark, 1)[0] if mark else bare
         if bare.strip(blanks):
             try:
-                return int(getattr(np, name)([text], dtype=kind, **given).size), text
+                with np.errstate(all="ignore"):  # engines tell of it
+                    columns = int(getattr(np, name)([text], dtype=kind, **given).size)
             except Exception:  # NumPy is to raise it, of the whole file
                 return None
+            return (columns, text) if columns else None
     return None
 
 
@@ -249,6 +251,9 @@ def _naming(file: File) -> Iterator[None]:
         )
         if path is None or path in str(error) or not content:
             raise
+        if isinstance(error, UnicodeDecodeError):
+            *where, why = error.args
+            raise UnicodeDecodeError(*where, f"{why}, in file {path}") from None
         raise ValueError(f"file {path}: {error}") from None
 
 

@@ -44,9 +44,15 @@ __all__ = [
 class Readable:
     """An array that is somewhere else, and is made when an operation needs it."""
 
+    __slots__ = ()
+
     def __distarray__(self, session: Session | None) -> Any:
-        """Return it as a distributed array."""
+        """Return it as the distributed array that operations take, and may write into."""
         raise NotImplementedError
+
+    def as_array(self, session: Session | None) -> Any:
+        """Return it as the distributed array that ``asarray`` makes of it."""
+        return self.__distarray__(session)
 
 
 def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:

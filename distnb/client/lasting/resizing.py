@@ -7,6 +7,7 @@ not lie so, where any number of engines finds its parts. Others take over as fro
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from distnb.client.record.operation_cache import OperationCache
 from distnb.client.session import current
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
-from distnb.common.errors import EngineError, SessionError, check_count, explain
+from distnb.common.errors import EngineError, LostArrayError, SessionError, check_count, explain
 from distnb.common.interrupts import deferred_interrupts
 from distnb.geometry.layout import Layout
 from distnb.geometry.regrid import in_rows, regridded, scaled
@@ -127,7 +128,10 @@ class _Resized:
         while left := [base for base in bases_of(session) if not self._lies(base)]:
             for base in left:  # others may become bases on the engines meanwhile
                 self._wanted.setdefault(id(base), (base, base.layout))
-                self._put_in_order(base)
+                try:
+                    self._put_in_order(base)
+                except LostArrayError:  # it shows one that is lost
+                    base.lost = True
             session.flush()
 
     def _lies(self, base: Base) -> bool:
@@ -193,8 +197,9 @@ class _Resized:
         if not session.connection.ready:
             return
         for base, layout in self._wanted.values():
-            if not base.lost:
-                moved(base, layout)()
+            with contextlib.suppress(LostArrayError):  # or it shows one that is lost
+                if not base.lost:
+                    moved(base, layout)()
         if session.keeping is not None:
             Session.listed_by(session)
 

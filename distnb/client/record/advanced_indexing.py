@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import Array, Elements, read_only
+from distnb.client.handle.array import Array, Elements
 from distnb.client.handle.conversion import broadcast, check_session, move_out
 from distnb.client.handle.host_arrays import all_here, stored, watched
 from distnb.client.handle.indexing import BASIC, index_view
@@ -102,12 +102,19 @@ def get_advanced(x: Array, key: Subscript) -> Any:
 
 def put_advanced(x: Array, key: Subscript, value: Any) -> None:
     """Do ``x[key] = value``; where an element is named more than once, the last value stays."""
-    if not x.writeable:
-        raise read_only(x)
     if put_in_reach(x, key, value):
         return
     if written_here("cast", _set, x, value, *_items(key)):
         return
+    try:
+        _put_on_engines(x, key, value)
+    except IndexError as error:  # NumPy looks at values before
+        if "out of bounds" in str(error) and not isinstance(value, Array):
+            _host_values(value, x.dtype)
+        raise
+
+
+def _put_on_engines(x: Array, key: Subscript, value: Any) -> None:
     index = Index(x, key)
     move_out(x.dbase)
     x.session.check_open()

@@ -193,7 +193,8 @@ def _from_data(
             raise _no_copy()
         return found
     if isinstance(data, Readable):
-        return _from_dist(data.__distarray__(session), dtype, dist, grid, copy=False)
+        found = data.__distarray__(session) if copy is False else data.as_array(session)
+        return _from_dist(found, dtype, dist, grid, copy=False)
     if copy is False:
         raise _no_copy()
     at = need(session)

@@ -135,6 +135,11 @@ def take(
     d = 0 if axis is None else one_axis(no_bool(axis), x.ndim)
     k = x.ndim if axis is None else 1
     n = x.size if axis is None else x.shape[d]
+    before, beside = ((), ()) if axis is None else (x.shape[:d], x.shape[d + 1 :])
+    if 0 in before or (0 in beside and not n and mode != "raise"):  # NumPy looks at no position
+        at = positions(indices, 1, d, "wrap" if mode == "raise" else mode, "same_kind")
+        none = np.empty((*before, *at.index.shape, *beside), x.dtype)
+        return _put(asarray(none, session=session), out)
     at = positions(indices, n, d, mode, "same_kind")
     if not n and np.size(at.index):
         raise IndexError("cannot do a non-empty take from an empty axes.")
@@ -482,8 +487,8 @@ def choose(
     session = session_of(a, *listed)
     given = [c if isinstance(c, Array) else np.asarray(c) for c in listed]
     which = asarray(a, session=session)
-    shape = np.broadcast_shapes(which.shape, *(c.shape for c in given))
     at = positions(which, len(given), 0, mode)
+    shape = np.broadcast_shapes(which.shape, *(c.shape for c in given))
     at = at._replace(index=flat_indices(session, [at], "choice"))
     pairs = zip(listed, given, strict=True)
     samples = [c if type(c) in NUMBERS else np.empty(0, g.dtype) for c, g in pairs]

@@ -197,7 +197,8 @@ class Recovery:
         try:
             session.transport.start_others(generation)
         except (EngineError, TimeoutError):  # these have died, too: whoever uses them is told why
-            _say("new engines did not come; the next use tries again")
+            if not session.closed:
+                _say("new engines did not come; the next use tries again")
             return
         if session.recorder.lock.acquire(timeout=_PATIENCE):
             try:

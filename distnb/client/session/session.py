@@ -44,6 +44,9 @@ if TYPE_CHECKING:  # few sessions are kept
 
 __all__ = ["Session"]
 
+#: What to do without a session.
+_NEW = "call dnb.start() and make new arrays"
+
 #: What users use of a session.
 _PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "resize", "size"}
 _PUBLIC.add("start_window")
@@ -99,6 +102,8 @@ class Session(Closable):
     True
     """
 
+    #: What is said of it when it is closed.
+    _without = "a closed one"
     #: Lists what is kept of a session, when a name was given to an array (``lasting.kept_arrays``).
     listed_by: ClassVar[Callable[[Session], None]]
     #: Does what :meth:`resize` says (``lasting.resizing``).
@@ -172,11 +177,7 @@ class Session(Closable):
     def check_open(self) -> None:
         """Raise SessionError if the session is closed; raise what an engine reported meanwhile."""
         if self.closed:
-            raise SessionError(
-                explain(
-                    "session", "a closed one", "an open one", "call dnb.start() and make new arrays"
-                )
-            )
+            raise SessionError(explain("session", self._without, "an open one", _NEW))
         self._revive()
         self.connection.check()
 
@@ -635,6 +636,7 @@ def _after_fork() -> None:
     """Close the sessions in a forked child: the engines work for its parent."""
     for session in _SESSIONS:
         session.closed = True
+        session._without = "that of the process from which this one was forked"
         session.recorder.after_fork()
         if session.keeping is not None:
             session.keeping.let_go()

@@ -103,6 +103,7 @@ class Engines:
     generation: int = 0
     """How often there were new engines in place of others."""
     _ids: list[int] = field(default_factory=list, repr=False)
+    _wanted: int = field(default=0, repr=False)
     _stopped: bool = field(default=False, repr=False)
     _renewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _lookout: Lookout = field(default_factory=Lookout, repr=False)
@@ -122,13 +123,17 @@ class Engines:
                 do = "read arrays before, and register what reads them at exit after dnb.start()"
                 raise EngineError(explain("engines", "stopped ones", "running ones", do))
             if generation == self.generation:
-                before, self.n = self.n, engines or self.n
+                before, self.n = self.n, engines or self._wanted or self.n
+                self._wanted = self.n  # also by who goes on with it after Ctrl-C
                 try:
                     self._ids = self._others()
-                except BaseException:
+                    self.generation += 1
+                except BaseException as error:
                     self.n = before
+                    if isinstance(error, EngineError):
+                        self._wanted = 0
                     raise
-                self.generation += 1
+                self._wanted = 0
             return self._ids
 
     def _others(self) -> list[int]:
