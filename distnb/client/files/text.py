@@ -86,7 +86,8 @@ def _by_engines(
     path, kind = path_of(file), np.dtype(dtype)
     if path is None or not os.path.isfile(path) or not storable(kind) or path.endswith(_PACKED):
         return None
-    if options["encoding"] == "bytes" or np.size(options.get("usecols")) == 0:
+    wanted: Any = options.get("usecols")
+    if options["encoding"] == "bytes" or not np.size(wanted):
         return None
     options["encoding"] = _code(options["encoding"])
     if "\n".encode(options["encoding"]) != b"\n":  # lines cannot be told apart by this byte
@@ -252,8 +253,8 @@ def _naming(file: File) -> Iterator[None]:
         if path is None or path in str(error) or not content:
             raise
         if isinstance(error, UnicodeDecodeError):
-            *where, why = error.args
-            raise UnicodeDecodeError(*where, f"{why}, in file {path}") from None
+            error.reason += f", in file {path}"
+            raise
         raise ValueError(f"file {path}: {error}") from None
 
 

@@ -44,9 +44,6 @@ if TYPE_CHECKING:  # few sessions are kept
 
 __all__ = ["Session"]
 
-#: What to do without a session.
-_NEW = "call dnb.start() and make new arrays"
-
 #: What users use of a session.
 _PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "resize", "size"}
 _PUBLIC.add("start_window")
@@ -177,7 +174,8 @@ class Session(Closable):
     def check_open(self) -> None:
         """Raise SessionError if the session is closed; raise what an engine reported meanwhile."""
         if self.closed:
-            raise SessionError(explain("session", self._without, "an open one", _NEW))
+            do = "call dnb.start() and make new arrays"
+            raise SessionError(explain("session", self._without, "an open one", do))
         self._revive()
         self.connection.check()
 
