@@ -13,7 +13,8 @@ import pytest
 import distnb as dnb
 from tests.contract.support import thin
 
-pytestmark = pytest.mark.ways("cutoff")
+#: Every function, in every tier: they are quick.
+pytestmark = [pytest.mark.ways("cutoff"), pytest.mark.cases(300)]
 
 strict.set_array_api_strict_flags(api_version="2024.12")
 

@@ -141,12 +141,15 @@ def test_partition(session, place, shape):
     with setting(place=place, cutoff=0):
         a = dnb.array(x, dist="block")
         for axis, kth in itertools.product(range(x.ndim), (1, [1, -2])):
-            same_parts = whole(a, axis)
-            values = np.partition(x, kth, axis) if same_parts else np.sort(x, axis)
-            same(np.partition(a, kth, axis), values)
-            order = np.argpartition(a, kth, axis)
-            kind = np.argpartition(x, kth, axis) if same_parts else np.argsort(x, axis, "stable")
-            same(order, kind)
+            numpys = np.partition(x, kth, axis), np.argpartition(x, kth, axis)
+            sorts = np.sort(x, axis), np.argsort(x, axis, "stable")
+            found = np.partition(a, kth, axis), np.argpartition(a, kth, axis)
+            for f, as_numpys, as_sorted in zip(found, numpys, sorts, strict=True):
+                if whole(a, axis):
+                    same(f, as_numpys)
+                else:  # engines sort it all, the notebook does not, if it has come in reach
+                    there = [as_sorted, *([as_numpys] if place == "auto" else [])]
+                    assert f.to_numpy().tobytes() in [each.tobytes() for each in there]
         for kth in (6, -8, [0, 9], 1.5):
             agree(lambda k=kth: np.partition(x, k, -1), lambda k=kth: np.partition(a, k, -1))
 

@@ -20,6 +20,7 @@ MODES = {
 }
 
 
+@pytest.mark.cases(len(MODES))
 @pytest.mark.parametrize("dist", DISTS, ids=str)
 @pytest.mark.parametrize("mode", MODES)
 def test_modes(session, books, mode, dist):

@@ -260,12 +260,14 @@ def compare(session, run, args, turn):
         agree(lambda: run(np, *copy.deepcopy(args)), ours)
 
 
+@pytest.mark.cases(3 * len(READS))
 @pytest.mark.parametrize("name", READS)
 def test_reading_as_numpy(session, name):
     for turn, (run, *args) in enumerate(thin(READS[name], 3)):
         compare(session, run, args, turn + len(name))
 
 
+@pytest.mark.cases(3 * len(WRITES))
 @pytest.mark.parametrize("name", WRITES)
 def test_writing_as_numpy(session, name):
     for turn, (run, *args) in enumerate(thin(WRITES[name], 3)):
