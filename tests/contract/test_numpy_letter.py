@@ -719,6 +719,7 @@ FLATS = (
 )
 
 
+@pytest.mark.cases(22)
 @pytest.mark.parametrize("kind", [float, complex])
 @pytest.mark.parametrize("view", [*FLATS.split("|"), "x[..., None].T", "xp.diagonal(x)"])
 def test_flat_reads_elements_as_they_are_when_it_is_their_turn(session, view, kind):

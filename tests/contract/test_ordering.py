@@ -69,6 +69,7 @@ def test_argsort_of_any_view(session, data):
     same(dist, base)
 
 
+@pytest.mark.cases(26)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_argsort_of_every_dtype(session, dtype):
     x = shuffled((60,), dtype)

@@ -163,10 +163,10 @@ def makes_an_error_of_it(v):
 @pytest.mark.parametrize(
     "function",
     [
-        makes_an_error_of_it,
         catches_in_a_loop,
-        catches_and_returns,
+        makes_an_error_of_it,
         catches_at_every_depth,
+        catches_and_returns,
         computes_and_catches,
     ],
 )

@@ -145,7 +145,7 @@ def test_new_engines_take_over_although_nobody_asks(doomed, capsys):
     assert half.sum().item() == 9
 
 
-@pytest.mark.tier("test-all")
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("recover", "do"), [("ask", "session.recover"), ("never", "dnb.start")])
 def test_a_line_says_at_once_what_to_do(monkeypatch, capsys, recover, do):
     with setting(recover=recover), own_engines(2, monkeypatch) as session:
@@ -316,8 +316,6 @@ def test_engines_that_do_not_answer_and_have_the_arrays_stay(monkeypatch):
             session.close()  # waits for nothing
 
 
-@pytest.mark.tier("test-all")
-@pytest.mark.ways("openmpi")
 def test_what_engines_die_of_each_time_is_left_out(doomed, at_once, monkeypatch):
     """It would end the engines that come in their place, and so on for ever."""
     monkeypatch.setattr(recovery, "_DEATHS", 2)
@@ -403,7 +401,6 @@ def test_new_engines_that_die_before_they_answer(doomed, monkeypatch):
     assert not left
 
 
-@pytest.mark.tier("test-all")
 def test_ctrl_c_meanwhile(doomed, monkeypatch):
     x = dnb.array(numbers(50, 50))
     doomed.flush()
