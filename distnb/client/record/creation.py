@@ -23,6 +23,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
 from distnb.common.interrupts import interrupts
+from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Typed
 
 __all__ = [
@@ -565,6 +566,11 @@ def _filled_from(made: Array, value: ArrayLike) -> Array:
     return made
 
 
+def _has_axes_of(prototype: Array, shape: Ints | None, order: str) -> bool:
+    """Tell whether an array of a shape that is asked for lies as its prototype may ask."""
+    return shape is None or (order == "K" and len(shape) == prototype.ndim)
+
+
 def _like(
     prototype: ArrayLike,
     dtype: DTypeLike | None,
@@ -579,18 +585,20 @@ def _like(
     ``small`` is NumPy's function for those in reach. What is like a transposed array is transposed.
     """
     wanted = order_of(order, "K")
-    if shape is None and dist is None and isinstance(prototype, Array):
+    asked = None if shape is None else lengths(shape)
+    if dist is None and isinstance(prototype, Array) and _has_axes_of(prototype, asked, wanted):
         axes = axes_in(prototype, wanted)
         if axes:
-            run = lambda x: _like(x, dtype, None, None, how, small, "C")  # noqa: E731
+            inner = asked and tuple([asked[d] for d in axes])
+            run = lambda x: _like(x, dtype, inner, None, how, small, "C")  # noqa: E731
             return in_their_order(run, (prototype,), axes)
-        if dtype is None and not axes_of((prototype,)):
+        if asked is None and dtype is None and not axes_of((prototype,)):
             found = like(prototype, small)
             if found is not None:
                 return found
     at = prototype.session if isinstance(prototype, Array) else None
     shown = outline(prototype) if isinstance(prototype, Array) else np.asarray(prototype)
-    extents = shown.shape if shape is None else lengths(shape)
+    extents = shown.shape if asked is None else asked
     turned = shown.flags.f_contiguous and not shown.flags.c_contiguous
     kept = wanted == "A" or (wanted == "K" and len(extents) == shown.ndim)
     lies: Order = "F" if wanted == "F" or (kept and turned) else "C"

@@ -18,7 +18,7 @@ from distnb.client.handle.conversion import (
     record_collective,
 )
 from distnb.client.handle.host_arrays import all_here, plain
-from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.indexing import no_bool, one_axis
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.decorators import in_reach
 from distnb.client.reach.small_steps import made_of
@@ -42,7 +42,7 @@ _POSITION = np.dtype(np.intp)
 def _stably(a: np.ndarray, axis: SupportsIndex | None = -1) -> np.ndarray:
     if axis is None or a.ndim == 0:
         return np.argsort(a, axis, kind="stable")
-    return stable_order(a, one_axis(axis, a.ndim))
+    return stable_order(a, one_axis(no_bool(axis), a.ndim))
 
 
 @stands_for(np.argsort)
