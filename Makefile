@@ -22,6 +22,8 @@ PY_OPENMPI := .venv-openmpi/bin/python
 TESTS = DISTNB_TEST_TIER=$(TIER) DISTNB_TEST_EXAMPLES=$(EXAMPLES)
 PYTEST = -m pytest $(PARALLEL) $(ARGS)
 COVERAGE = build/coverage/$(TIER)
+# Asks whether the tests run on what was compiled, which has no marks
+COMPILED = tests/unit/test_native.py::test_the_suite_runs_on_what_was_compiled
 NOTEBOOKS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 BOTH = test-mpich $(if $(filter quick,$(TIER)),,test-openmpi)
 
@@ -63,7 +65,7 @@ coverage: .venv/ready .venv-openmpi/ready chromium  ## measure what a TIER reach
 	rm -rf $(COVERAGE)
 	$(PY) tools/covered.py mark $(COVERAGE)
 	DISTNB_NATIVE=0 DISTNB_MARKS=$(CURDIR)/$(COVERAGE) PYTHONPATH=$(CURDIR)/tools/marks:$(CURDIR) \
-	    $(MAKE) $(BOTH) TIER=$(TIER)
+	    $(MAKE) --keep-going $(BOTH) TIER=$(TIER) ARGS="$(ARGS) --deselect $(COMPILED)"
 
 # For tests/browser, which are skipped without it. Only root can install it, by Debian's apt-get.
 chromium:

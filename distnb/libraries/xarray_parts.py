@@ -103,7 +103,7 @@ def _split(args: Sequence[Any], named: Sequence[int]) -> list[Any] | None:
     for x, loop in zip(args, loops, strict=True):
         missing = len(shape) - len(loop)
         is_whole = axis < missing or loop[axis - missing] == 1
-        if not storable(np.asarray(x[:0] if np.ndim(x) else x).dtype):  # times, texts
+        if not storable(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype):  # times, texts
             if not is_whole:
                 return None
             found.append(np.asarray(x))

@@ -264,7 +264,7 @@ def open_(
     """Open an array in a file, of which nothing is read but what it is.
 
     It knows its shape, dtype and chunks. An index reads what it shows, each engine its own part;
-    so does an operation.
+    so does an operation. Nobody can write into it.
 
     Parameters
     ----------

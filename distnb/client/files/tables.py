@@ -71,7 +71,7 @@ def read_csv(
     names : sequence of str, optional
         Of the columns, if the file has no line of names.
     delimiter, quote, decimal : str
-        Between fields, around fields, within numbers.
+        Between fields, around fields, within numbers; one ASCII character each.
     skiprows : int
         Lines before the names.
     comment : str, optional

@@ -104,6 +104,7 @@ class Engines:
     """How often there were new engines in place of others."""
     _ids: list[int] = field(default_factory=list, repr=False)
     _wanted: int = field(default=0, repr=False)
+    """How many Ctrl-C has kept from coming; 0 if none."""
     _stopped: bool = field(default=False, repr=False)
     _renewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _lookout: Lookout = field(default_factory=Lookout, repr=False)
@@ -124,16 +125,16 @@ class Engines:
                 raise EngineError(explain("engines", "stopped ones", "running ones", do))
             if generation == self.generation:
                 before, self.n = self.n, engines or self._wanted or self.n
-                self._wanted = self.n  # also by who goes on with it after Ctrl-C
+                self._wanted = self.n
                 try:
                     self._ids = self._others()
-                    self.generation += 1
-                except BaseException as error:
-                    self.n = before
-                    if isinstance(error, EngineError):
-                        self._wanted = 0
+                except Exception:
+                    self.n, self._wanted = before, 0
                     raise
-                self._wanted = 0
+                except BaseException:  # who goes on after Ctrl-C starts as many
+                    self.n = before
+                    raise
+                self._wanted, self.generation = 0, generation + 1
             return self._ids
 
     def _others(self) -> list[int]:
