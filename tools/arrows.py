@@ -72,21 +72,21 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report kernels entry start",
     "distnb.client": """
-        transport batching session handle reach record shape select math linalg stats signal files
-        array lasting sparse parts reports
+        transport batching recovery session handle reach record shape select math linalg stats
+        signal files array lasting sparse parts reports
     """,
     "distnb.client.transport": """
         turns contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
-        socket_transport mpiexec watchdog lookout launch
+        socket_transport mpiexec watchdog joining lookout launch
     """,
     "distnb.client.batching": """
         error_states call_sites failures budget lead rounds entries handle_table user_functions
-        deferred recorder connection replies rerun
+        deferred recorder connection replies
     """,
-    "distnb.client.session": """
-        journal windows observing progress shared_memory ledger unfinished recovery sharing keeper
-        keeping session bases current
+    "distnb.client.recovery": """
+        shared_memory ledger rerun lineage unfinished renewal keeper keeping
     """,
+    "distnb.client.session": "journal windows observing progress sharing session bases current",
     "distnb.client.handle": """
         arguments indexing fields array glimpse host_arrays conversion operands copies spilling
     """,
@@ -179,6 +179,7 @@ OTHERS: dict[str, str] = {
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",
+    "distnb.client.transport.joining": "ipyparallel",
     "distnb.client.transport.launch": "ipyparallel traitlets zmq",
     "distnb.client.transport.monitor": "zmq",
     "distnb.client.transport.socket_client": "zmq",

@@ -81,6 +81,10 @@ class Config:
     over the arrays; "ask" waits for ``session.recover()``; "never" is for what is quicker by a
     little, as arrays need not outlive engines. Whether arrays can be had is settled when a session
     starts."""
+    lineage: float = 60.0
+    """Seconds of computing, at most, that new engines do again to make arrays that lay in memory of
+    those that died: where engines and notebook share none. What takes longer is lost; 0: nothing is
+    made again. Read when a session starts."""
     spill: str | None = None
     """A directory on a disk to which arrays go that were not used for longest, where all would not
     fit in memory, and from where they come back when they are used; None: what does not fit is

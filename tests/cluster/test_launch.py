@@ -22,7 +22,7 @@ import ipyparallel
 import pytest
 
 import distnb as dnb
-from distnb.client.transport import launch, watchdog
+from distnb.client.transport import joining, launch, watchdog
 from distnb.client.transport.mpiexec import (
     ROOT_CONFIRMED,
     THREADS,
@@ -136,7 +136,7 @@ def test_engines_get_a_copy_of_the_controllers_file(tmp_path):
 
 
 def test_the_hub_is_asked_no_longer_than_the_start_may_take(tmp_path, monkeypatch):
-    file = launch._connection_file(tmp_path, tmp_path.name)
+    file = joining.connection_file(tmp_path, tmp_path.name)
     file.parent.mkdir()
     file.write_text('{"key": "k"}')
     asked = []
@@ -571,27 +571,27 @@ def connection_file(folder, port):
 
 
 def test_no_default_cluster(scratch):
-    assert not launch.running_default_cluster()
+    assert not joining.running_default_cluster()
     with pytest.raises(ConnectionError, match=r"got no connection file .*; start one with `ipcl"):
-        launch.connect_client()
+        joining.connect_client()
     with pytest.raises(ConnectionError, match=r"^cluster 'b' of profile 'a': got no connection"):
-        launch.connect_client("a", "b")
+        joining.connect_client("a", "b")
 
 
 def test_the_file_of_a_dead_controller(scratch):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         connection_file(scratch, closed.getsockname()[1])
-    assert not launch.running_default_cluster()
+    assert not joining.running_default_cluster()
     with pytest.raises(ConnectionError, match=r"got no answer at tcp://127.0.0.1, expected"):
-        launch.connect_client()
+        joining.connect_client()
 
 
 def test_a_port_that_another_program_has_got(scratch, monkeypatch):
-    monkeypatch.setattr(launch, "_GREETING", 0.2)
+    monkeypatch.setattr(joining, "_GREETING", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         connection_file(scratch, silent.getsockname()[1])
-        assert not launch.running_default_cluster()
+        assert not joining.running_default_cluster()
 
 
 def test_a_controller_that_is_kept_from_its_work_greets_late(scratch):
@@ -607,7 +607,7 @@ def test_a_controller_that_is_kept_from_its_work_greets_late(scratch):
         connection_file(scratch, late.getsockname()[1])
         greeter = threading.Thread(target=greet, daemon=True)
         greeter.start()
-        assert launch.running_default_cluster()
+        assert joining.running_default_cluster()
         greeter.join()
 
 
@@ -619,25 +619,25 @@ def test_a_cluster_that_the_user_started(mark, scratch):
         subprocess.Popen(command, env=environment(), stdout=log, stderr=log) as controller,
     ):
         try:
-            until(launch.running_default_cluster)
+            until(joining.running_default_cluster)
             with pytest.raises(ConnectionError, match=r"^engines of the cluster: got 0, expected"):
-                launch.connect_client()
+                joining.connect_client()
             launch.start_engines(2).stop()  # must leave the user's cluster alone
-            assert launch.running_default_cluster()
+            assert joining.running_default_cluster()
             command[2] = "ipyparallel.engine"
             with subprocess.Popen(command[:3], env=environment(), stdout=log, stderr=log) as engine:
                 try:
-                    with contextlib.closing(launch.connect_client(timeout=60)) as client:
-                        assert launch.connect_client(client=client) is client
+                    with contextlib.closing(joining.connect_client(timeout=60)) as client:
+                        assert joining.connect_client(client=client) is client
                         assert client[:].apply_sync(lambda: 1) == [1]
                 finally:
                     engine.terminate()
         finally:
             controller.terminate()
     until(lambda: not marked(mark))
-    assert not launch.running_default_cluster()
+    assert not joining.running_default_cluster()
 
 
 def test_a_client_is_a_client():
     with pytest.raises(TypeError, match=r"^client: got list, expected an ipyparallel.Client"):
-        launch.connect_client(client=[])
+        joining.connect_client(client=[])

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 import distnb as dnb
-from distnb.client.transport import launch
+from distnb.client.transport import joining
 from distnb.widgets.status.dashboard import Dashboard
 from tests.failures import support
 from tests.stopping import stopped
@@ -134,7 +134,7 @@ def test_closing_leaves_no_threads_on_engines(engines):
 
     before = monitors()
     folder = engines._owner._watchdog.folder
-    file = launch._connection_file(folder, folder.name)
+    file = joining.connection_file(folder, folder.name)
     with ipyparallel.Client(file) as made, dnb.connect(client=made) as session:
         assert session.transport.kind == "direct sockets"
         session.live()

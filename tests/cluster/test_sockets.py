@@ -11,7 +11,7 @@ import pytest
 import zmq
 
 import distnb as dnb
-from distnb.client.transport import client_hooks, launch, socket_transport
+from distnb.client.transport import client_hooks, joining, socket_transport
 from distnb.client.transport.socket_client import SocketClient
 from distnb.widgets.status.status import Status
 from distnb.wire.stream import Stream
@@ -109,7 +109,7 @@ def newcomer(engines, monkeypatch):
     """Another client of the engines, without sockets that could be shared."""
     folder = engines._owner._watchdog.folder
     monkeypatch.setattr(socket_transport, "_PATIENCE", 60.0)
-    with ipyparallel.Client(launch._connection_file(folder, folder.name)) as made:
+    with ipyparallel.Client(joining.connection_file(folder, folder.name)) as made:
         yield made
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.transport import launch
+from distnb.client.transport import joining
 from tests.contract.support import setting
 from tests.waiting import until
 
@@ -17,7 +17,7 @@ def other(engines):
     """A session of another client, as another notebook has it."""
     folder = engines._owner._watchdog.folder
     with (
-        ipyparallel.Client(launch._connection_file(folder, folder.name)) as client,
+        ipyparallel.Client(joining.connection_file(folder, folder.name)) as client,
         dnb.connect(client=client) as session,
     ):
         assert session.transport.turns is not engines.transport.turns

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 import distnb as dnb
 from distnb.client.reach import pace, small_steps, whole_functions
-from distnb.client.session import shared_memory
+from distnb.client.recovery import shared_memory
 from distnb.ops import table
 from tests.contract.support import alike, numbered, same, setting
 

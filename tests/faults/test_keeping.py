@@ -12,7 +12,7 @@ import pytest
 
 import distnb as dnb
 from distnb.client.lasting import kept_arrays, visiting
-from distnb.client.session import keeping
+from distnb.client.recovery import keeping
 from tests.failures import support
 from tests.waiting import until
 

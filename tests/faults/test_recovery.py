@@ -13,7 +13,7 @@ import pytest
 
 import distnb as dnb
 from distnb.client.batching import user_functions
-from distnb.client.session import recovery
+from distnb.client.recovery import renewal
 from tests.failures.support import ROOT, plant, setting
 from tests.faults.programs import LAYOUTS, Program
 from tests.interrupting import CtrlC
@@ -39,7 +39,7 @@ def caught(session, gate, rank, when="name == 'Reduce'"):
         session.send()
         until(gate.come)
         until(
-            lambda: min(notes := session.memory.begun(session.size)) >= notes[rank]
+            lambda: min(notes := session.memory.segment.begun[: session.size]) >= notes[rank]
         )  # all are there
         kill(session)
         return total
@@ -318,7 +318,7 @@ def test_engines_that_do_not_answer_and_have_the_arrays_stay(monkeypatch):
 
 def test_what_engines_die_of_each_time_is_left_out(doomed, at_once, monkeypatch):
     """It would end the engines that come in their place, and so on for ever."""
-    monkeypatch.setattr(recovery, "_DEATHS", 2)
+    monkeypatch.setattr(renewal, "_DEATHS", 2)
     x = dnb.array(numbers(50, 50), dist="block")
     doomed.flush()
     made = dnb.map(lambda v: os._exit(1), x, dtype=float)
@@ -333,7 +333,7 @@ def test_what_engines_die_of_each_time_is_left_out(doomed, at_once, monkeypatch)
 
 @pytest.mark.tier("test-all")
 def test_tasks_that_engines_die_of_each_time_are_left_out(doomed, at_once, monkeypatch):
-    monkeypatch.setattr(recovery, "_DEATHS", 2)
+    monkeypatch.setattr(renewal, "_DEATHS", 2)
     x = dnb.array(numbers(50, 50), dist="block")
 
     def end(part):

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import zmq
 
-from distnb.client.session import keeper
+from distnb.client.recovery import keeper
 from distnb.client.transport.monitor import MonitorClient
 from distnb.engines.server.monitor import MonitorServer
 from distnb.engines.server.peer_auth import PeerAuthentication

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from distnb.client.session import keeper, keeping
+from distnb.client.recovery import keeper, keeping
 from distnb.common.errors import EngineError
 from distnb.common.shared_segments import SharedSegment
 from distnb.wire.progress import BATCH
@@ -166,7 +166,7 @@ def test_another_process_finds_the_list_and_what_is_listed(kept):
     kept.write(b"what there is", {}, {}, [memory])
     code = """
 import json, os, sys
-from distnb.client.session import keeping
+from distnb.client.recovery import keeping
 mapped = keeping.mapped_by
 keeping.mapped_by = lambda fd: [p for p in mapped(fd) if p != os.getppid()]
 (found,) = [k for k in keeping.found() if k.facts["mark"] == sys.argv[1]]

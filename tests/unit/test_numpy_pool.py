@@ -11,7 +11,7 @@ import pytest
 from numpy._core.multiarray import get_handler_name
 
 import distnb as dnb
-from distnb.client.session import shared_memory
+from distnb.client.recovery import shared_memory
 from distnb.common.memory_pool import NUMPYS_POOL, keep_numpys
 from tests.contract.support import setting
 

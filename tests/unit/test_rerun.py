@@ -5,7 +5,7 @@ import random
 import pytest
 
 from distnb.client.batching.connection import Again, Sent
-from distnb.client.batching.rerun import rerun
+from distnb.client.recovery.rerun import rerun
 from distnb.geometry.views import View
 from distnb.wire.progress import BATCH, marks, progress
 from distnb.wire.protocol import Apply, Create, Fetch, Free, Operand

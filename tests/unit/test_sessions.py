@@ -25,8 +25,10 @@ def started(monkeypatch):
     def connect_client(profile, cluster_id, client, timeout):
         return client or 2
 
-    launch = SimpleNamespace(start_engines=start_engines, connect_client=connect_client)
+    launch = SimpleNamespace(start_engines=start_engines)
+    joining = SimpleNamespace(connect_client=connect_client, Joined=lambda client, again: None)
     monkeypatch.setattr(current, "_launch", lambda: launch)
+    monkeypatch.setattr(current, "_joining", lambda: joining)
     monkeypatch.setattr(current, "_reach", lambda n, source=None: InProcess(n))
     monkeypatch.setattr(current, "_CURRENT", [])
     monkeypatch.setattr(current, "cores", lambda: 2)

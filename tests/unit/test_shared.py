@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.common import shared_segments
 from distnb.common.memory_pool import Pool, size_class
 from distnb.common.shared_segments import Card, SharedSegment

@@ -354,7 +354,7 @@ class Connection:
     def _give_up(self, error: EngineError) -> None:
         """Note that the engines, or what they do, cannot be known any more."""
         if self.keeps and not self._transport.alive():
-            error = EngineError(explain(*_DEAD))
+            error = EngineError(explain(*_DEAD)) if self._transport.starts else error
         else:
             error = self._advised(error)
         self.dead = str(error)
@@ -365,7 +365,7 @@ class Connection:
 
     def _advised(self, error: EngineError) -> EngineError:
         """Return an error of engines that are there, and what to do if others can be had."""
-        if not (self.keeps and self._transport.renewable):
+        if not (self.keeps and self._transport.starts):
             return error
         return EngineError(f"{error}, or call session.recover(): others take over the arrays")
 

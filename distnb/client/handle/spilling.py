@@ -246,7 +246,7 @@ def may_come(base: Base) -> bool:
 
 def spill(session: Session, excess: float) -> str:
     """Let so many bytes of an engine go to disk; return why that cannot be, and what to do."""
-    if not session.connection.keeps:  # engines have their arrays to themselves
+    if not session.ledger.lays:  # engines have their arrays to themselves
         return ""
     if session.memory.disk is None:
         return "or start a session with dnb.config.spill = a directory on a disk"

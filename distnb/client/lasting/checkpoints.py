@@ -15,7 +15,7 @@ from math import prod
 from typing import NamedTuple
 
 from distnb.client.array.migration import whole
-from distnb.client.files.reading import once
+from distnb.client.files.reading import in_boxes, once
 from distnb.client.files.writing import wait_for_writers, write
 from distnb.client.handle.array import Array
 from distnb.client.handle.copies import seen
@@ -43,7 +43,8 @@ from distnb.common.errors import LostArrayError, explain
 from distnb.formats import npy
 from distnb.formats.stored import Stored
 from distnb.geometry.layout import Ints
-from distnb.wire.protocol import Command
+from distnb.geometry.views import View
+from distnb.wire.protocol import Collective, Command, Create, Operand
 
 __all__ = ["Next", "Saved", "checkpoint", "next_of", "repeat"]
 
@@ -363,7 +364,7 @@ def _note(
 
 def _write_all(session: Session, folder: str, arrays: dict[str, Array], made: list[str]) -> int:
     """Write what has changed, then the manifest; return bytes, tell which files are ``made``."""
-    saved: Saved = session.extensions[Saved]
+    begin, saved = time.monotonic(), session.extensions[Saved]
     before: Manifest = once(session, _before, folder, session.size)
     now = Manifest(session.size, {}, {})
     files = dict[int, str]()
@@ -385,7 +386,24 @@ def _write_all(session: Session, folder: str, arrays: dict[str, Array], made: li
     saved.forget_others(session)
     for base, file in written:
         saved.keep(base, folder, file, once(session, file_stamp, folder, file))
+    _tell_lineage(session, folder, written, time.monotonic() - begin)
     return sum(_nbytes(base) for base, _ in written)
+
+
+def _tell_lineage(
+    session: Session, folder: str, written: list[tuple[Base, str]], seconds: float
+) -> None:
+    """Let new engines read there what takes longer to make again; reading takes as writing did."""
+    lineage, nbytes = session.recovery.lineage, sum(_nbytes(base) for base, _ in written)
+    for base, file in written if lineage is not None else ():
+        if not in_boxes(base.layout):  # else it is read in turns, through others
+            continue
+        handle, shape, site, view = base.handle, base.shape, base.site, View.whole(base.shape)
+        stored, _ = npy.describe(os.path.join(folder, file))
+        made = Create(handle, shape, base.dtype.str, base.layout, ("empty",), site)
+        args = tuple(stored), view
+        read = Collective("file.read", (Operand(handle, view),), (), args, site)
+        lineage.saved(handle, (made, read), seconds * _nbytes(base) / max(nbytes, 1))
 
 
 def _nbytes(base: Base) -> int:

@@ -1,6 +1,6 @@
 """What outlives a notebook of its session: arrays by their names, for the notebook that comes next.
 
-The list that is left (:mod:`distnb.client.session.keeping`) is a batch of commands that make the
+The list that is left (:mod:`distnb.client.recovery.keeping`) is a batch of commands that make the
 bases, of where they lie, and of the names of arrays. Of what lies in the notebook, a copy is kept.
 """
 
@@ -30,7 +30,7 @@ from distnb.wire.messages import Batch
 from distnb.wire.protocol import Ask, Bind, Create, Operand
 
 if TYPE_CHECKING:
-    from distnb.client.session.keeping import Keeping
+    from distnb.client.recovery.keeping import Keeping
 
 __all__ = ["NOTEBOOKS", "Names", "arrays", "attach", "list_arrays", "named_arrays"]
 

@@ -2,7 +2,7 @@
 
 Before its engines go, all that a session has is laid in the shared segment in C order, if it does
 not lie so, where any number of engines finds its parts. Others take over as from engines that died
-(:mod:`distnb.client.session.recovery`). What is to lie otherwise is moved by these.
+(:mod:`distnb.client.recovery.renewal`). What is to lie otherwise is moved by these.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def resize(session: Session, engines: int) -> None:
         try:
             made.prepare(size)
         except BaseException:
-            session.connection.keeps = kept  # else it would be known of some arrays only
+            # Else it would be known of some arrays only.
+            session.connection.keeps = session.ledger.lays = kept
             raise
         try:
             session.recovery.resize(size, made.recut)
@@ -80,7 +81,7 @@ Session.resized_by = staticmethod(resize)
 def _check(session: Session) -> None:
     """Refuse what cannot have another number of engines."""
     transport = session.transport
-    if not transport.renewable:
+    if not transport.starts:
         raise SessionError(
             explain(
                 "resize",

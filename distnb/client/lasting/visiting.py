@@ -1,7 +1,7 @@
 """Arrays of the sessions that other notebooks have: read by their names, while these go on.
 
 What is read is the list that a session leaves after each cell, and the elements where they lie, so
-nobody is asked, and nobody waits (:mod:`distnb.client.session.keeping`). That nothing changed
+nobody is asked, and nobody waits (:mod:`distnb.client.recovery.keeping`). That nothing changed
 meanwhile is seen afterwards; what a cell that runs may be writing is not read.
 """
 
@@ -33,7 +33,7 @@ from distnb.wire.encoding import decode
 from distnb.wire.protocol import Create
 
 if TYPE_CHECKING:  # few look for others
-    from distnb.client.session.keeping import Kept
+    from distnb.client.recovery.keeping import Kept
 
 __all__ = ["Other", "Others", "others"]
 

@@ -90,6 +90,16 @@ class EngineMemory(NamedTuple):
     disk: int = 0
 
 
+class Deaths(NamedTuple):
+    """What becomes of arrays that lie in the engines' own memory, if engines die.
+
+    ``seconds``: what making them again takes; ``lost``: names of those that cannot be.
+    """
+
+    seconds: float
+    lost: tuple[str, ...]
+
+
 class MemorySurvey(NamedTuple):
     """What is in the memory of the engines, and in the notebook in place of it."""
 
@@ -98,6 +108,8 @@ class MemorySurvey(NamedTuple):
     here: tuple[ArrayMemory, ...]
     #: What checkpoints would write again: if the machine is lost, this is.
     checkpoints: tuple[Next, ...] = ()
+    #: Where engines have arrays to themselves: what becomes of these if they die.
+    deaths: Deaths | None = None
 
     @property
     def advice(self) -> str:
@@ -120,6 +132,7 @@ class MemorySurvey(NamedTuple):
 def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
     """Return what is in the engines' memory; ``namespace`` is that of the notebook."""
     found = referrers_of(namespace)
+    bases = bases_of(session)
     surveys = session.ask(lambda slot: Ask(slot, "survey"))
     surveys = [{} if s is MISSING else s for s in surveys]
     arrays = [
@@ -129,7 +142,7 @@ def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
             found.get(id(base), []),
             [s.get("held", {}).get(base.handle, 0) for s in surveys],
         )
-        for base in bases_of(session)
+        for base in bases
     ]
     here = {id(x.dbase): x.dbase for x, _ in reached(namespace) if x.dbase.host is not None}
     inside = [
@@ -140,7 +153,19 @@ def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
     order = sorted(arrays, key=lambda held: (-held.total, -sum(held.disk)))
     hosts = [about["host"] for about in session.transport.about]
     engines = tuple(_engines(surveys, hosts, order))
-    return MemorySurvey(engines, tuple(order), tuple(inside), next_of(session))
+    names = {b.handle: (*held.names, *held.views) for b, held in zip(bases, arrays, strict=True)}
+    return MemorySurvey(
+        engines, tuple(order), tuple(inside), next_of(session), _deaths(session, names)
+    )
+
+
+def _deaths(session: Session, names: Mapping[int, tuple[str, ...]]) -> Deaths | None:
+    lineage = session.recovery.lineage
+    if lineage is None:
+        return None
+    found = lineage.forecast()
+    lost = [names[handle] or ("one without a name",) for handle in found.lost if handle in names]
+    return Deaths(found.seconds, tuple([name for each in lost for name in each]))
 
 
 def _held(

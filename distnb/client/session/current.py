@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,7 +18,7 @@ from distnb.client.transport.inprocess import InProcess
 from distnb.client.transport.spmd import Spmd
 from distnb.common.calling import HERE, check_side
 from distnb.common.config import config
-from distnb.common.errors import DistnbError, SessionError, check_count, explain
+from distnb.common.errors import DistnbError, EngineError, SessionError, check_count, explain
 from distnb.common.machine import cores
 from distnb.common.shared_segments import SharedSegment
 from distnb.measure.quantities import counted, size_text
@@ -39,6 +41,8 @@ _CURRENT: list[Session] = []
 _IN_USE: list[Session] = []
 
 
+#: Seconds between two looks for engines that are to come.
+_SOON = 0.5
 #: What a session was asked for with: how, and with which arguments.
 Origin = tuple[Any, ...]
 
@@ -79,9 +83,13 @@ def _launch() -> Any:
     return importlib.import_module("distnb.client.transport.launch")
 
 
+def _joining() -> Any:
+    return importlib.import_module("distnb.client.transport.joining")
+
+
 def keeping() -> Any:
     """Return the module that lets sessions outlive their notebook."""
-    return importlib.import_module("distnb.client.session.keeping")
+    return importlib.import_module("distnb.client.recovery.keeping")
 
 
 def _reach(client: Any, source: Any = None) -> Any:
@@ -217,7 +225,7 @@ def _keep(made: Session, seconds: float | None) -> None:
     """Let a session outlive this process, if that is asked for."""
     if seconds is None or made.keeping is not None:
         return
-    if not made.connection.keeps:
+    if not made.ledger.lays:
         made.recovery.prepare(wanted=True)
     facts = {"engines": made.size, "seconds": seconds, "started": time.time()}
     made.keeping = keeping().Keeping(made.memory, facts)
@@ -272,12 +280,32 @@ def connect(
     """
     origin = "connect", (profile, cluster_id)
     before = _running(origin) if client is None else None
-    if before is not None and before.origin == origin and not before.connection.dead:
+    if before is not None and before.origin == origin and _goes_on(before, timeout):
         return _again(before, "connect(client=ipyparallel.Client())")
-    found = _launch().connect_client(profile, cluster_id, client, timeout)
-    made = Session(_reach(found))
+    joining = _joining()
+    connect_to = partial(joining.connect_client, profile, cluster_id)
+    found = connect_to(client, timeout)
+    source = joining.Joined(found, connect_to if client is None else None)
+    made = Session(_reach(found, source))
     made.origin = origin if client is None else ()
+    made.recovery.prepare()
     return _become_current(made)
+
+
+def _goes_on(found: Session, timeout: float) -> bool:
+    """Tell whether a session has engines, maybe others than before, that go on for these.
+
+    They may come within ``timeout`` seconds.
+    """
+    end = time.monotonic() + timeout
+    while found.connection.dead and found.connection.keeps:
+        with contextlib.suppress(EngineError):
+            found.recover()
+            break
+        if time.monotonic() >= end:
+            break
+        time.sleep(_SOON)
+    return not found.connection.dead
 
 
 def spmd(comm: object = None) -> Session:
@@ -403,8 +431,7 @@ def session() -> Session:
         _CURRENT.pop()
     if _CURRENT:
         return _CURRENT[-1]
-    launch = _launch()
-    if launch.running_default_cluster():
+    if _joining().running_default_cluster():
         made = connect()
         print(f"distnb: using the running ipyparallel cluster with {made.size} engines")
     else:

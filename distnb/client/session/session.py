@@ -20,14 +20,14 @@ from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import MISSING, Replies, fill_in
 from distnb.client.batching.user_functions import Functions
+from distnb.client.recovery.ledger import Ledger
+from distnb.client.recovery.renewal import Recovery
+from distnb.client.recovery.shared_memory import SharedMemory
+from distnb.client.recovery.unfinished import Unfinished
 from distnb.client.session.journal import Journal, Named
-from distnb.client.session.ledger import Ledger
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
-from distnb.client.session.recovery import Recovery
-from distnb.client.session.shared_memory import SharedMemory
 from distnb.client.session.sharing import Sharing
-from distnb.client.session.unfinished import Unfinished
 from distnb.client.session.windows import Measuring, Reading, Window
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.closable import Closable
@@ -40,7 +40,7 @@ from distnb.measure.snapshot import Live
 from distnb.wire.protocol import Ask, Bind, Bound, Command, Fetch, Operand
 
 if TYPE_CHECKING:  # few sessions are kept
-    from distnb.client.session.keeping import Keeping
+    from distnb.client.recovery.keeping import Keeping
 
 __all__ = ["Session"]
 
@@ -437,7 +437,7 @@ class Session(Closable):
         if aborted:
             self.unfinished.note(outcome)
         if self.connection.keeps:
-            self.ledger.done(sent, known)
+            self.recovery.took(outcome)
         if not known:
             self.recorder.do_again(sent.freed, self.ledger.lost_of(sent))
         elif self.functions.leaving:

@@ -136,7 +136,12 @@ class Transport(Generic[Ticket]):
 
     @property
     def renewable(self) -> bool:
-        """Whether there can be new engines on this host in place of those that die."""
+        """Whether there can be new engines in place of those that die."""
+        return False
+
+    @property
+    def starts(self) -> bool:
+        """Whether :meth:`start_others` starts them, on this host; else the user has to."""
         return False
 
     def look_out(self, tell: Callable[[int], None]) -> None:
@@ -186,11 +191,11 @@ def late() -> TimeoutError:
     )
 
 
-def unanswered(ranks: Iterable[int], renewable: bool) -> str:
-    """Return what is said of engines that do not answer; ``renewable``: there can be others."""
+def unanswered(ranks: Iterable[int], starts: bool) -> str:
+    """Return what is said of engines that do not answer; ``starts``: others can be started."""
     found = list(ranks)
     do = "session.recover() ends it, and another one takes over the arrays"
-    if not renewable:
+    if not starts:
         do = "dnb.start(beside=True) starts others, without the arrays"
     return explain(
         f"engine{'s' * (len(found) > 1)} {', '.join(map(str, found))}",

@@ -99,7 +99,7 @@ class InProcess(Transport[int]):
         while not self.done(ticket):
             if time.monotonic() > end:
                 silent = [rank for rank, box in enumerate(self._outboxes) if not box.replies]
-                return unanswered(silent, self.renewable)
+                return unanswered(silent, self.starts)
             for worker in self.workers:
                 worker.comm.abort()
             self._pause(ticket)

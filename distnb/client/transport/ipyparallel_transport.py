@@ -69,6 +69,8 @@ def _let_main_end() -> None:
 class Source(Protocol):
     """Who started the engines, and can start others in their place."""
 
+    #: Whether it starts them itself; else somebody has to.
+    starts: bool
     #: How often that was done.
     generation: int
     #: Connected to the cluster that there is now.
@@ -77,8 +79,13 @@ class Source(Protocol):
     def renew(self, generation: int, engines: int | None = None) -> list[int]:
         """Start engines in place of those of a generation, unless there are; return their ids."""
 
-    def look_out(self, pids: Iterable[int], tell: Callable[[int], None], generation: int) -> None:
-        """Call a method, in another thread, as soon as one of a generation has ended."""
+    def look_out(
+        self, about: Iterable[dict[str, Any]], tell: Callable[[int], None], generation: int
+    ) -> None:
+        """Call a method, in another thread, as soon as one of a generation has ended.
+
+        Each of these has said ``about`` itself where it runs. Who starts none need not tell of it.
+        """
 
 
 def _said(error: Exception) -> str:
@@ -262,19 +269,19 @@ class IPyParallelTransport(Transport["Results"]):
         return [i for i in self._ids if i in there and there[i] == self._keys.get(i)]
 
     def gone(self) -> EngineError:
-        return EngineError(
-            explain(
-                "engines",
-                f"{len(self._alive())} alive",
-                f"{self.size}",
-                "close the session and call dnb.start(): where one engine ends MPI ends "
-                "all, and arrays are lost",
-            )
-        )
+        do = "close the session and call dnb.start(): where one engine ends MPI ends all, and "
+        do += "arrays are lost"
+        if self.renewable and not self.starts:
+            do = "start as many again, as these were started, then call session.recover()"
+        return EngineError(explain("engines", f"{len(self._alive())} alive", f"{self.size}", do))
 
     @property
     def renewable(self) -> bool:
         return self._source is not None
+
+    @property
+    def starts(self) -> bool:
+        return self._source is not None and self._source.starts
 
     def renew(self) -> None:
         if self._source is None:
@@ -292,8 +299,7 @@ class IPyParallelTransport(Transport["Results"]):
 
     def look_out(self, tell: Callable[[int], None]) -> None:
         if self._source is not None:
-            pids = [about["pid"] for about in self.about]
-            self._source.look_out(pids, tell, self.generation)
+            self._source.look_out(self.about, tell, self.generation)
 
     def _gone(self, error: Exception) -> Exception:
         poll(lambda: not self.alive(), 0.5)  # the hub tells of a death a little later
@@ -320,7 +326,7 @@ class IPyParallelTransport(Transport["Results"]):
         end = time.monotonic() + ANSWER
         while not (done() or (later is not None and later.ready())):
             if time.monotonic() > end:
-                return unanswered(silent(), self.renewable)
+                return unanswered(silent(), self.starts)
             self.stop()
             if not poll(done, 0.25) and later is None and self.alive():
                 later = self._call(self._view, "world")

@@ -1,4 +1,4 @@
-"""Start MPI engines, or connect to running ones; end those started here, whatever happens.
+"""Start MPI engines, and end them, whatever happens.
 
 ``start_engines`` starts one process, the *watchdog* (:mod:`distnb.client.transport.watchdog`). It
 starts the controller and ``mpiexec`` as its own children, waits until it is told to stop or until
@@ -22,7 +22,6 @@ import json
 import logging
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -30,12 +29,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import zmq
 
 from distnb.client.transport import watchdog as _watchdog_script
 from distnb.client.transport.contract import poll
+from distnb.client.transport.joining import connection_file
 from distnb.client.transport.lookout import Lookout
 from distnb.client.transport.mpiexec import (
     THREADS,
@@ -51,7 +51,7 @@ from distnb.common.leftovers import own_folder, sweep
 if TYPE_CHECKING:
     import ipyparallel
 
-__all__ = ["Engines", "connect_client", "running_default_cluster", "start_engines"]
+__all__ = ["Engines", "start_engines"]
 
 #: Engines register at the second beat, hence a short period (ms; 100 would win another 0.1 s at the
 #: start, and take 2 % of a core for ever). One that misses them is not taken for dead: it may have
@@ -69,8 +69,8 @@ RESTART = 60.0
 #: Seconds after which engines are asked once more: what they were asked may have been dropped.
 _DROPPED = 2.0
 
-#: Seconds until the hub answers, or an engine; until a controller's sockets greet.
-_ANSWER, _GREETING = 10.0, 5.0
+#: Seconds until the hub answers.
+_ANSWER = 10.0
 
 #: Seconds that a watchdog has to end what is left of a cluster.
 _ENDING = 3.0
@@ -100,6 +100,7 @@ class Engines:
     """The number of engines."""
     _watchdog: _Watchdog = field(repr=False)
     _launcher: str = field(repr=False)
+    starts: ClassVar[bool] = True
     generation: int = 0
     """How often there were new engines in place of others."""
     _ids: list[int] = field(default_factory=list, repr=False)
@@ -109,9 +110,11 @@ class Engines:
     _renewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _lookout: Lookout = field(default_factory=Lookout, repr=False)
 
-    def look_out(self, pids: Iterable[int], tell: Callable[[int], None], generation: int) -> None:
+    def look_out(
+        self, about: Iterable[dict[str, Any]], tell: Callable[[int], None], generation: int
+    ) -> None:
         """Call a method, in another thread, as soon as one of a generation has ended."""
-        self._lookout.watch(pids, tell, generation)
+        self._lookout.watch([each["pid"] for each in about], tell, generation)
 
     def renew(self, generation: int, engines: int | None = None) -> list[int]:
         """Start engines in place of those of a generation, as many or another number; return ids.
@@ -376,7 +379,7 @@ def _client(watchdog: _Watchdog) -> ipyparallel.Client:
     """
     import ipyparallel  # 0.3 s, while the processes start
 
-    while not (info := load_json(_connection_file(watchdog.folder, watchdog.folder.name))):
+    while not (info := load_json(connection_file(watchdog.folder, watchdog.folder.name))):
         watchdog.pause("no controller")
     while True:
         left = max(1.0, watchdog.deadline - time.monotonic())
@@ -462,164 +465,3 @@ def _by_ranks(watchdog: _Watchdog, client: ipyparallel.Client, ids: list[int]) -
         expected = f"ranks 0 to {n - 1} of {n}"
         raise EngineError(explain("(rank, size) of the engines", places, expected, do))
     return [k for _, k in sorted(zip(places, ids, strict=True))]
-
-
-def _connection_file(profile: Path, cluster_id: str | None) -> Path:
-    """Return the path of the file by which clients find a controller."""
-    middle = f"-{cluster_id}" if cluster_id else ""
-    return profile / "security" / f"ipcontroller{middle}-client.json"
-
-
-# Clusters started by others -------------------------------------------------------------------
-
-START_ONE = "start one with `ipcluster start -n 4 --engines=MPI`"
-#: Seconds between two looks at a cluster that is to come.
-_SOON = 0.5
-
-
-def connect_client(
-    profile: str | None = None,
-    cluster_id: str | None = None,
-    client: ipyparallel.Client | None = None,
-    timeout: float = 0.0,
-) -> ipyparallel.Client:
-    """Connect to a cluster that was started by ``ipcluster start --engines=MPI``.
-
-    Parameters
-    ----------
-    profile : str, optional
-        IPython profile of the cluster, if not the default one.
-    cluster_id : str, optional
-        Id of the cluster, if it was started with ``--cluster-id``.
-    client : ipyparallel.Client, optional
-        A client that is connected already; it is checked and returned.
-    timeout : float, optional
-        Seconds to wait for the cluster, and for all engines of its MPI world.
-
-    Returns
-    -------
-    ipyparallel.Client
-        A client with at least one engine. It is the caller's to close.
-
-    Raises
-    ------
-    ConnectionError
-        No such cluster was started, it is gone, or it has no engines.
-
-    Examples
-    --------
-    >>> client = connect_client(profile="mpi")                               # doctest: +SKIP
-    """
-    if client is not None:
-        if not hasattr(client, "ids"):
-            got = type(client).__name__
-            raise TypeError(explain("client", got, "an ipyparallel.Client", "pass client=Client()"))
-        _check_engines(client, 1)
-        return client
-    end = time.monotonic() + timeout
-    while True:
-        try:
-            return _complete(_connect(profile, cluster_id), timeout > 0)
-        except ConnectionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(_SOON)  # and a new client, for one is not told of all that came meanwhile
-
-
-def _complete(client: ipyparallel.Client, whole: bool) -> ipyparallel.Client:
-    """Return a client that has an engine, or a ``whole`` world of them; else close it and raise."""
-    try:
-        _check_engines(client, 1)
-        _check_engines(client, _size_of_world(client) if whole else 1)
-    except BaseException:
-        client.close()
-        raise
-    return client
-
-
-def _check_engines(client: ipyparallel.Client, n: int) -> None:
-    """Raise ConnectionError for less than n engines."""
-    if len(client.ids) < n:
-        do = f"wait until ipcluster reports that they have started (timeout=), or {START_ONE}"
-        raise ConnectionError(
-            explain("engines of the cluster", len(client.ids), f"at least {n}", do)
-        )
-
-
-def _size_of_world(client: ipyparallel.Client) -> int:
-    """Return how many engines there will be, as one says that is there; 1 if none does."""
-    import ipyparallel
-
-    try:
-        return int(client[client.ids[:1]].pull("mpi_size", block=False).get(_ANSWER)[0])
-    except (ipyparallel.error.RemoteError, TimeoutError):
-        return 1  # what is wrong with it is said by who uses it
-
-
-def _connect(profile: str | None, cluster_id: str | None) -> ipyparallel.Client:
-    """Return a client of the cluster of a profile."""
-    import ipyparallel
-
-    path = _connection_file(_profile_folder(profile), cluster_id)
-    what = f"cluster {cluster_id or 'default'!r} of profile {profile or 'default'!r}"
-    info = load_json(path)
-    if not info:
-        got = f"no connection file {path}"
-        raise ConnectionError(explain(what, got, "a running cluster", START_ONE))
-    # With ssh the ports are elsewhere, and the client makes the tunnels.
-    if not info.get("ssh") and not _answers(info, near=2.0):
-        got = f"no answer at {info.get('interface')}"
-        do = f"{START_ONE}, or remove what an ended one left: {path}"
-        raise ConnectionError(explain(what, got, "a running cluster", do))
-    try:
-        return ipyparallel.Client(info)
-    except (OSError, TimeoutError, ValueError) as error:
-        got = f"{type(error).__name__}: {error}"
-        raise ConnectionError(explain(what, got, "a connection", "restart it")) from error
-
-
-def running_default_cluster() -> bool:
-    """Tell whether a cluster of the default profile can be reached.
-
-    Quick where nothing listens, and not misled by files that an ended controller has left.
-    """
-    return _answers(load_json(_connection_file(_profile_folder(None), None)), near=0.2)
-
-
-def _profile_folder(profile: str | None) -> Path:
-    """Return the folder of an IPython profile, without importing IPython."""
-    base = os.environ.get("IPYTHONDIR") or Path.home() / ".ipython"
-    return Path(base).expanduser() / f"profile_{profile or 'default'}"
-
-
-def _answers(info: dict[str, Any], near: float) -> bool:
-    """Tell whether ZeroMQ sockets listen on the ports of a connection file.
-
-    Somebody must listen within ``near`` seconds, and greet within those that it takes where the
-    machine is busy. All are tried: after a controller died, others may have got some of its ports.
-    """
-    scheme, _, host = str(info.get("interface", "")).partition("://")
-    names = ("registration", "control", "mux", "task", "iopub", "notification", "broadcast")
-    ports = [info[name] for name in names if isinstance(info.get(name), int)]
-    if scheme != "tcp" or not ports:
-        return False
-    if host in ("*", "0.0.0.0"):
-        location = info.get("location")
-        host = "127.0.0.1" if location == socket.gethostname() else str(location)
-    deadline = time.monotonic() + _GREETING
-    return all(_speaks_zeromq(host, port, near, deadline) for port in ports)
-
-
-def _speaks_zeromq(host: str, port: int, near: float, deadline: float) -> bool:
-    """Tell whether a listener greets as ZeroMQ does: the first of 10 bytes is ff, the last 7f."""
-    greeting = b""
-    with (
-        contextlib.suppress(OSError),
-        socket.create_connection((host, port), timeout=near) as connection,
-    ):
-        while len(greeting) < 10:
-            connection.settimeout(max(0.01, deadline - time.monotonic()))
-            if not (more := connection.recv(10 - len(greeting))):
-                break
-            greeting += more
-    return len(greeting) == 10 and greeting[0] == 0xFF and greeting[9] == 0x7F

@@ -202,6 +202,8 @@ class Executor:
         kind, place, *how = command.how
         if place:
             self.store.lay(base, place, kind in ("at", "room"))
+        elif kind == "lost":  # all of it can be written
+            self.store.provide(base)
         self._check(command)
         if kind == "at" and how[0] == "data":
             part = creation.adopt(buffers, how[1], command, self.store.rank)

@@ -127,7 +127,19 @@ class MemoryReport(Showing):
         here = self._report.here
         size = size_text(sum(h.notebook for h in here))
         inside = [f"in the notebook, below the cutoff: {len(here)} arrays, {size}"] if here else []
-        return [*inside, *map(_told, self._report.checkpoints), self._report.advice]
+        deaths = [] if self._report.deaths is None else [_if_they_die(self._report.deaths)]
+        told = [*map(_told, self._report.checkpoints), *deaths]
+        return [*inside, *told, self._report.advice]
+
+
+def _if_they_die(found: Any) -> str:
+    """Tell what becomes of arrays if engines die."""
+    made = f"arrays are made again in about {duration(found.seconds)}"
+    if not found.lost:
+        return f"if engines die: {made}"
+    lost = shorten(", ".join(found.lost), 60)
+    is_ = "is" if len(found.lost) == 1 else "are"
+    return f"if engines die: {lost} {is_} lost, and other {made}; dnb.checkpoint() keeps them all"
 
 
 def _told(found: Any) -> str:

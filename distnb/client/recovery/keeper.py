@@ -1,7 +1,7 @@
 """The keeper: a small process that holds a session's memory when the notebook has ended.
 
 Run as a script (``python -I -S keeper.py``), in a process of its own and with the standard library
-only. See :mod:`distnb.client.session.keeping`, which starts it, and asks it.
+only. See :mod:`distnb.client.recovery.keeping`, which starts it, and asks it.
 
 Whoever holds it is connected to its socket, in a folder that only this user may enter. When nobody
 is, it waits for so many seconds for somebody else, and ends, and with it the memory.

@@ -2,7 +2,7 @@
 
 The notebook's segment and the ledger outlive engines. New ones map the segment, are told what lies
 where, and are sent again what the others had not done. What these were writing in place may be half
-written: it is lost if it cannot be computed again (:mod:`distnb.client.batching.rerun`).
+written: it is lost if it cannot be computed again (:mod:`distnb.client.recovery.rerun`).
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from distnb.client.batching.connection import Again, Connection, Sent
+from distnb.client.batching.connection import Again, Connection, Outcome, Sent
 from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import Replies
-from distnb.client.batching.rerun import rerun
 from distnb.client.batching.user_functions import Functions
-from distnb.client.session.ledger import Kept, Ledger
-from distnb.client.session.shared_memory import SharedMemory
-from distnb.client.session.unfinished import Unfinished
-from distnb.client.session.windows import Measuring
+from distnb.client.recovery.ledger import Kept, Ledger
+from distnb.client.recovery.lineage import Lineage
+from distnb.client.recovery.rerun import rerun
+from distnb.client.recovery.shared_memory import SharedMemory
+from distnb.client.recovery.unfinished import Unfinished
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import interruptible
-from distnb.wire.progress import progress
 from distnb.wire.protocol import Ask, Command, title
 
 __all__ = ["Recovery"]
@@ -51,6 +50,9 @@ _BETWEEN = (
     "call session.recover(): they take over the arrays",
 )
 
+#: What is said of new engines that fail outside of commands.
+_FAULTY = ("new engines", "a fault as they made arrays again", "none", "close, and dnb.start()")
+
 #: What is said of engines that do not answer, and whose arrays would go with them.
 _SILENT = (
     "engines",
@@ -58,6 +60,13 @@ _SILENT = (
     "engines that dnb.start() started",
     "let them go on, or start others beside them: dnb.start(beside=True)",
 )
+
+
+class Measuring(Protocol):
+    """What is measured of engines."""
+
+    def lose(self) -> None:
+        """Take it that they are others now."""
 
 
 class Parts(Protocol):
@@ -99,23 +108,36 @@ class Recovery:
         self._exchanged = False
         self._recut: Callable[[int], None] | None = None
         #: The batch at which engines died last, how often so far, and what is said of it then.
-        self._deadly, self._deaths, self._blamed = 0, 0, ""
+        self._deadly, self._deaths = 0, 0
+        self._blamed: BaseException | None = None
+        #: How arrays came to be that lie in the engines' own memory, where others can come.
+        self.lineage: Lineage | None = None
         #: When a line said that engines have died, and that new ones start; 0 if none did.
         self._said = 0.0
 
     def prepare(self, wanted: bool = False) -> None:
         """Let arrays outlive the engines from now on, if they can, and if that is wanted.
 
+        Where they lie in the engines' own memory, others are to make them again.
+
         If it is ``wanted`` whatever the settings say, and cannot be had, raise EngineError.
         """
         session = self._session
         if wanted or (config.recover != "never" and session.transport.renewable):
-            session.connection.keeps = session.memory.available()
+            there = session.ledger.lays = session.memory.available()
+            session.connection.keeps = there or (not wanted and config.lineage > 0)
+            self.lineage = None if there else Lineage(session.ledger)
         if wanted and not session.connection.keeps:
             raise EngineError(
                 explain("keep", "no memory that processes share", "memfd", "leave out keep=")
             )
         session.transport.look_out(self.noticed)
+
+    def took(self, outcome: Outcome) -> None:
+        """Note what engines have done of a batch."""
+        self._session.ledger.done(outcome.sent, outcome.known)
+        if self.lineage is not None:
+            self.lineage.took(outcome)
 
     def resize(self, engines: int, recut: Callable[[int], None]) -> None:
         """Go on with another number of engines, where those that are there have nothing to do.
@@ -141,7 +163,7 @@ class Recovery:
         What they were at was given up. After Ctrl-C the next use goes on with it.
         """
         connection = self._session.connection
-        if not connection.keeps:
+        if not (connection.keeps and self._session.transport.starts):
             raise EngineError(connection.dead or explain(*_SILENT))
         why = "failed" if connection.dead or connection.faulty else "do not answer"
         _say(f"engines that {why} are ended, and new ones take over the arrays")
@@ -191,7 +213,7 @@ class Recovery:
             return
         if not self.by_itself:
             keeps = session.connection.keeps
-            _say(f"engines have died: {_ASK if keeps else _OVER}")
+            _say(f"engines have died: {self._others(_ASK) if keeps else _OVER}")
             return
         self._tell_of_start()
         try:
@@ -215,9 +237,14 @@ class Recovery:
         return not busy and not session.transport.alive()
 
     def _tell_of_start(self) -> None:
-        if not self._said:
-            self._said = time.monotonic()
-            _say("engines have died: new ones start, and take over the arrays")
+        if not self._said and self._session.transport.starts:
+            _say(f"engines have died: {self._others('new ones start, and take over the arrays')}")
+        self._said = self._said or time.monotonic()
+
+    def _others(self, text: str) -> str:
+        """Return what is said of others that take over, or make the arrays again."""
+        made = self.lineage is not None
+        return text.replace("take over the arrays", "make the arrays again") if made else text
 
     def run(self) -> None:
         """Start engines, let them take over, and send again what was on its way.
@@ -244,22 +271,26 @@ class Recovery:
                 break
             except BaseException as error:
                 connection.fall_back(dead, orphans)
-                if not isinstance(error, EngineError):
+                if not (isinstance(error, EngineError) and transport.starts):
+                    self._said *= transport.starts  # somebody has to start others first
                     raise
                 if not left or transport.alive():
                     connection.give_up_on_others(str(error))
                     raise
         connection.revive()
         transport.look_out(self.noticed)
+        n = session.size
+        self._ready(f"{n} engine{'s' * (n > 1)}, " if n != before else "", lost)
+
+    def _ready(self, others: str, lost: list[int]) -> None:
+        """Tell what has become of the arrays, now that other engines have taken over."""
         took = time.monotonic() - self._said
         self._unfinished = self._known_once = self._repeated = False
         self._said, self._recut = 0.0, None  # that holds arrays
-        n = session.size
-        others = f"{n} engine{'s' * (n > 1)}, " if n != before else ""
         _say(f"{others}ready again after {took:.1f} s{self._told(lost)}")
-        if self._blamed:
-            blamed, self._blamed = self._blamed, ""
-            connection.fail(EngineError(blamed))
+        if self._blamed is not None:
+            blamed, self._blamed = self._blamed, None
+            self._session.connection.fail(blamed)
 
     def _known(self, orphans: list[Sent]) -> list[Sent]:
         """Return the batches that were on their way, which know how far engines had come in them.
@@ -271,14 +302,14 @@ class Recovery:
         memory, size = self._session.memory, self._session.size
         if self._known_once and not self._repeated:
             return orphans
-        notes, failed = memory.begun(size), memory.failed(size)
+        failed = memory.failed(size)
         epoch = self._session.connection.epoch
         doubt = self._repeated or any(s.number <= failed or s.epoch != epoch for s in orphans)
         found = []
         for sent in orphans:
             assert sent.again is not None
             count = len(sent.again.commands)
-            done, begun = progress(notes, sent.number, count)
+            done, begun = memory.how_far(sent.number, count, size)
             again = sent.again._replace(
                 done=0 if doubt else done, begun=count if self._repeated else begun
             )
@@ -301,12 +332,9 @@ class Recovery:
         again = first.again
         assert again is not None
         at = again.commands[again.done : max(again.begun, again.done + 1)]
-        self._blamed = explain(
-            "engines",
-            f"{_DEATHS} deaths at {', '.join(dict.fromkeys(map(self._named, at)))}",
-            "what they survive",
-            "mend it, and make anew what it was to make",
-        )
+        deaths = f"{_DEATHS} deaths at {', '.join(dict.fromkeys(map(self._named, at)))}"
+        do = "mend it, and make anew what it was to make"
+        self._blamed = EngineError(explain("engines", deaths, "what they survive", do))
         deadly = first._replace(again=again._replace(begun=again.done + len(at), deadly=True))
         return [deadly if s is first else s for s in orphans]
 
@@ -320,19 +348,18 @@ class Recovery:
         connection.hand_over()
         session.unfinished.forget_given_up()
         session.memory.forget_begun()
-        self._run(session.memory.card(session.replies.expect()))
+        if ledger.lays:
+            self._run(session.memory.card(session.replies.expect()))
         session.functions.tell_again()
         gone = {h: why for h, k in ledger.kept.items() if (why := self._gone(h, k))}
         shapes = {h: k.shape for h, k in ledger.kept.items()}
-        known = self._made_before(ledger.makers())
-        plan = rerun([known, *orphans], connection.epoch, gone, shapes)
+        known = self._made_before()
+        plan = rerun([*known, *orphans], connection.epoch, gone, shapes)
         self._run(*[ledger.again(h, h in gone) for h in ledger.kept])
         session.memory.forget_begun()  # what has been done only now has higher numbers
         before, self._repeated = connection.batches, True
-        again, *batches = plan.batches
-        if again:
-            connection.submit(again, [])
-        for sent, commands in zip(orphans, batches, strict=True):
+        self._do_again(known, plan.batches)
+        for sent, commands in zip(orphans, plan.batches[len(known) :], strict=True):
             assert sent.again is not None
             connection.repeat(sent, Again(commands, sent.again.buffers))
         lost = [h for h in plan.lost if h in ledger.kept]
@@ -347,10 +374,36 @@ class Recovery:
         told = session.handles.entries.keys() - session.unfinished.wanted
         return [h for h in lost if ledger.kept[h].all and h in told]
 
-    def _made_before(self, commands: tuple[Command, ...]) -> Sent:
-        """Return commands as a batch that all engines had done."""
+    def _made_before(self) -> list[Sent]:
+        """Return, as batches that all engines had done, what makes again what is gone with them."""
+        session = self._session
+        epoch = session.connection.epoch
+        if self.lineage is not None:
+            return self.lineage.replay(epoch)
+        commands = session.ledger.makers()
         again = Again(commands, [], len(commands), len(commands))
-        return Sent(0, 0, self._session.connection.epoch, None, (), (), again=again)
+        return [Sent(0, 0, epoch, None, (), (), again=again)]
+
+    def _do_again(self, known: list[Sent], batches: list[tuple[Command, ...]]) -> None:
+        """Let engines do batches again that others had done; by lineage, wait for each."""
+        session = self._session
+        connection, lineage = session.connection, self.lineage
+        for sent, commands in zip(known, batches, strict=False):
+            if not commands:
+                continue
+            assert sent.again is not None
+            connection.submit(commands, sent.again.buffers, sent.errors)
+            if lineage is None:
+                continue
+            connection.wait()
+            outcome = connection.collect()
+            if outcome is None or not outcome.known:
+                self._deaths -= 1  # that was not at what had been on its way
+                lineage.ended(commands)
+                raise EngineError(connection.dead or explain(*_FAULTY))
+            self._blamed = session.replies.take(lineage.redone(outcome)) or self._blamed
+        if lineage is not None:
+            lineage.ended()
 
     def _run(self, *commands: Command) -> None:
         """Let engines run commands now; raises EngineError if they cannot."""
@@ -379,7 +432,9 @@ class Recovery:
         if lost:
             return lost if isinstance(lost, str) else "a command that writes it failed"
         if kept.memory is None:
-            return f"engines died that had it in their own memory{self._made(kept)}"
+            spoiled = {} if self.lineage is None else self.lineage.spoiled
+            why = f", and {spoiled[handle]}" if handle in spoiled else ""
+            return f"engines died that had it in their own memory{why}{self._made(kept)}"
         return "" if kept.all else f"engines died that had it half made{self._made(kept)}"
 
     def _made(self, kept: Kept) -> str:
@@ -399,7 +454,8 @@ class Recovery:
     def _told(self, lost: list[int]) -> str:
         """Return what is to be said of arrays."""
         there = len(self._session.handles) - len(lost)
-        found = f"; {there} array{'s' * (there != 1)} on engines as before"
+        how = "as before" if self.lineage is None else "made again"
+        found = f"; {there} array{'s' * (there != 1)} on engines {how}"
         if lost:
             found += f", {len(lost)} lost: each says why when it is used"
         return f"{found}; what %px had defined is gone"

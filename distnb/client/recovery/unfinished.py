@@ -1,7 +1,7 @@
 """What engines gave up because of Ctrl-C: it is done when somebody wants what it makes.
 
 Engines have noted how far they were, so it is known what is to run again and what is lost
-(:mod:`distnb.client.batching.rerun`). What runs again is kept here, with the memory that it needs.
+(:mod:`distnb.client.recovery.rerun`). What runs again is kept here, with the memory that it needs.
 It is sent when an array that it makes is used, or before anything else changes what it needs; never
 if nobody has these arrays any more. So a loop that was stopped has done all the steps that the
 notebook has asked for, as with NumPy, and who stopped it because it took long need not wait for it.
@@ -17,13 +17,12 @@ from distnb.client.batching.entries import Entry
 from distnb.client.batching.error_states import ErrorState
 from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
-from distnb.client.batching.rerun import rerun
-from distnb.client.session.ledger import Kept, Ledger
-from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.recovery.ledger import Kept, Ledger
+from distnb.client.recovery.rerun import rerun
+from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.client.transport.contract import Buffers
 from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.messages import Reply
-from distnb.wire.progress import progress
 from distnb.wire.protocol import Ask, Bind, Collective, Command, Create, Fetch, Free, Lay, bases_of
 
 __all__ = ["Unfinished"]
@@ -196,7 +195,7 @@ class Unfinished:
         """Return a batch that knows how far engines were in it."""
         memory, size, again = self._session.memory, self._session.size, sent.again
         assert again is not None
-        done, begun = progress(memory.begun(size), sent.number, len(again.commands))
+        done, begun = memory.how_far(sent.number, len(again.commands), size)
         done = 0 if sent.number <= memory.failed(size) else done
         return sent._replace(again=Again(again.commands, again.buffers, done, begun))
 

@@ -4,7 +4,7 @@ What a session has is listed in its segment after each cell, when engines have d
 asked: names, and where their elements lie. That stays as it is until the next list, whatever
 becomes of the arrays meanwhile; but for what engines write in place, of which a note is made
 before, as of what the notebook itself may write. The keeper
-(:mod:`distnb.client.session.keeper`) holds the segment, and nothing else.
+(:mod:`distnb.client.recovery.keeper`) holds the segment, and nothing else.
 
 Others read arrays by that list (:mod:`distnb.client.lasting.visiting`). For them a number in the
 segment counts when what is listed begins to change, and ends; it is odd while nothing does.
@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.session import keeper
-from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.recovery import keeper
+from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.common.errors import EngineError, explain
 from distnb.common.leftovers import folder_prefix, own_folders
 from distnb.common.shared_segments import SharedSegment, mapped_by

@@ -15,7 +15,7 @@ import numpy as np
 from distnb.client.batching.connection import Sent
 from distnb.client.batching.entries import Entry
 from distnb.client.batching.handle_table import HandleTable
-from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.geometry.layout import Ints, Layout
 from distnb.wire.protocol import Collective, Command, Create, Free
 
@@ -67,6 +67,8 @@ class Ledger:
         self._memory = memory
         self._handles = handles
         self.kept: dict[int, Kept] = {}
+        #: Whether bases lie in the notebook's segment; else in the engines' own memory.
+        self.lays = False
         #: Place -> memory there that a notebook before this one has left, of what is to be made.
         self.found: dict[int, np.ndarray] = {}
         #: Base with a maker -> the bases that this reads.
@@ -124,7 +126,8 @@ class Ledger:
             return command
         if how[0] not in ("at", "room", "same", "lost"):
             count = layout.all_parts(shape)
-            taken = self._memory.keep(count * np.dtype(dtype).itemsize, settled) if count else None
+            nbytes = count * np.dtype(dtype).itemsize
+            taken = self._memory.keep(nbytes, settled) if count and self.lays else None
             if taken is not None:
                 place = self._memory.place(taken)
                 memory = taken

@@ -21,6 +21,7 @@ from distnb.common.config import config
 from distnb.common.memory_pool import Pool, keep_numpys
 from distnb.common.shared_segments import SharedSegment, card_of, file_segment, new_segment
 from distnb.geometry.layout import Ints, Layout
+from distnb.wire.progress import Progress, progress
 from distnb.wire.protocol import Ask, Command, InNotebook, Operand
 
 __all__ = ["SharedMemory"]
@@ -134,19 +135,24 @@ class SharedMemory:
         """Return what lets new engines map the segment."""
         return Ask(slot, "share", tuple(card_of(self.segment)))
 
-    def begun(self, size: int) -> list[int]:
-        """Return what engines have noted of how far they are."""
-        found: list[int] = self.segment.begun[:size].tolist()
-        return found
+    def how_far(self, batch: int, count: int, size: int) -> Progress:
+        """Return how far so many engines have noted that they are in a batch of ``count`` commands.
+
+        Where they could not note it, they may be anywhere.
+        """
+        if self._pool is None:
+            return Progress(0, count)
+        return progress(self.segment.begun[:size].tolist(), batch, count)
 
     def failed(self, size: int) -> int:
         """Return the last batch in which something failed on an engine, or was warned of."""
-        return int(max(self.segment.failed[:size], default=0))
+        return 0 if self._pool is None else int(max(self.segment.failed[:size], default=0))
 
     def forget_begun(self) -> None:
         """Take it that no engine has begun any batch, and that nobody knows what was done."""
-        self.segment.begun[:] = self.segment.failed[:] = 0
-        self.segment.ended[:] = -1
+        if self._pool is not None:
+            self.segment.begun[:] = self.segment.failed[:] = 0
+            self.segment.ended[:] = -1
 
     def fits(self, shape: Ints, layout: Layout) -> bool:
         """Tell whether a base can lie there: whole, in C order, on the engines of this node."""

@@ -20,7 +20,7 @@ from distnb.client.batching.connection import Sent
 from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Apply, Command, Create, Free
 
-__all__ = ["Rerun", "rerun"]
+__all__ = ["Rerun", "makes", "rerun"]
 
 
 #: Operations that give, of what they gave and the same others, the same once more.
@@ -93,17 +93,21 @@ class _Step(NamedTuple):
 
     def makes(self, base: int, shapes: Mapping[int, Ints]) -> bool:
         """Tell whether it makes all of a base, whatever that was."""
-        command = self.command
-        if isinstance(command, Create):
-            return command.how[0] not in ("same", "lost")
-        return (
-            isinstance(command, Apply)
-            and command.where is None
-            and len(command.outs) == 1
-            and base in shapes
-            and command.outs[0].view.is_whole(shapes[base])
-            and all(x.base != base for x in command.reads)
-        )
+        return makes(self.command, base, shapes)
+
+
+def makes(command: Command, base: int, shapes: Mapping[int, Ints]) -> bool:
+    """Tell whether a command makes all of a base that it writes, whatever that was."""
+    if isinstance(command, Create):
+        return command.how[0] not in ("same", "lost")
+    return (
+        isinstance(command, Apply)
+        and command.where is None
+        and len(command.outs) == 1
+        and base in shapes
+        and command.outs[0].view.is_whole(shapes[base])
+        and all(x.base != base for x in command.reads)
+    )
 
 
 def _steps(batch: Sent, epoch: int) -> Iterable[_Step]:
@@ -194,7 +198,7 @@ class _Walk:
             self.lost.pop(command.base, None)
             if command.how[0] != "same":  # then the notebook has written it, once
                 self._new.add(command.base)
-            if step.given_up:
+            if step.given_up or command.how[0] == "lost":
                 self.lost[command.base] = command
             return True
         cause = command if step.given_up else self._trouble(i, step)

@@ -1,0 +1,231 @@
+"""Engines that have arrays in their own memory: others make them again, from how they came to be."""
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import ipyparallel
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.client.recovery import shared_memory
+from tests.faults.programs import Program
+from tests.faults.test_recovery import kill, numbers
+from tests.interrupting import CtrlC
+from tests.marking import MARK, marked, own_engines
+from tests.waiting import until
+
+pytestmark = pytest.mark.usefixtures("interruptible")
+
+
+@pytest.fixture
+def apart(monkeypatch):
+    """Engines and notebook share no memory, as on different hosts."""
+    monkeypatch.setattr(shared_memory, "new_segment", lambda *args, **options: None)
+
+
+@pytest.fixture
+def doomed(apart, monkeypatch):
+    """A session with two engines of its own, which may die."""
+    with own_engines(2, monkeypatch) as session:
+        yield session
+
+
+def program():
+    """Return arrays that came to be in many ways, and what is in them."""
+    x = dnb.array(numbers(300, 20), dist="block")
+    y = dnb.arange(6000.0).reshape(300, 20).T.copy().T
+    x[3:9] = y[13:19] + 1
+    z = x * y
+    z += x[::-1]
+    for _ in range(30):
+        z = z * 0.5 + x
+    found = [x, y, z, z.sum(axis=1), x[2:90], dnb.map(lambda v: v * 2, y), x.T @ y]
+    found += [dnb.random.default_rng(5).normal(size=(200, 30)), dnb.sort(x.ravel())]
+    matrix = dnb.sparse.random_array((300, 300), density=0.1, rng=1, format="csr")
+    found += [matrix @ y, dnb.unique(dnb.floor(x))]
+    found.append(dnb.map_blocks(lambda block: block[1:-1] + block[2:], y, halo=(1, 0)))
+    return found, [each.to_numpy() for each in found]
+
+
+def same(found, wanted):
+    for mine, right in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(mine.to_numpy(), right)
+
+
+@pytest.mark.ways("openmpi")
+def test_arrays_are_made_again(doomed, capsys):
+    found, wanted = program()
+    for ranks in ((1,), ()):
+        kill(doomed, *ranks)
+        found[2] += 1  # and goes on from there
+        wanted[2] += 1
+        same(found, wanted)
+    text = capsys.readouterr().err
+    assert text.count("new ones start, and make the arrays again") == 2
+    assert text.count("arrays on engines made again") == 2
+    assert "lost" not in text.replace("%px", "")
+
+
+def test_what_px_was_shown_is_lost_and_says_so(doomed):
+    x, y = dnb.arange(2000.0), dnb.ones(1000) * 3
+    doomed.bind([("x", x.operand)])
+    z = x * 2
+    doomed.flush()
+    kill(doomed)
+    assert y.sum().item() == 3000
+    for lost in (x, z):
+        with pytest.raises(dnb.LostArrayError, match="%px code may have written it; it was made"):
+            lost.to_numpy()
+    x[:] = 5
+    assert x.sum().item() == 10_000
+
+
+def test_a_file_that_is_another_now(doomed, tmp_path):
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", numbers(400, 50))
+    a, b = (dnb.load(tmp_path / f"{name}.npy") * 2 for name in "ab")
+    doomed.flush()
+    (tmp_path / "b.npy").write_bytes(b"other")
+    kill(doomed)
+    with pytest.raises((OSError, ValueError), match=r"b\.npy"):
+        a.sum().item()
+    np.testing.assert_array_equal(a.to_numpy(), numbers(400, 50) * 2)
+    with pytest.raises(dnb.LostArrayError):
+        b.to_numpy()
+
+
+@pytest.mark.tier("test-all")
+def test_what_takes_too_long_is_lost(apart, monkeypatch, capsys):
+    monkeypatch.setattr(dnb.config, "lineage", 1e-9)
+    with own_engines(2, monkeypatch) as session:
+        x = dnb.arange(2000.0) * 2
+        session.flush()
+        kill(session)
+        with pytest.raises(dnb.LostArrayError, match=r"longer than dnb\.config\.lineage"):
+            x.to_numpy()
+        assert (dnb.ones(900) * 2).sum().item() == 1800
+
+
+@pytest.mark.tier("test-all")
+def test_without_it_a_death_is_the_end(apart, monkeypatch):
+    monkeypatch.setattr(dnb.config, "lineage", 0)
+    with own_engines(2, monkeypatch) as session:
+        x = dnb.arange(2000.0) * 2
+        session.flush()
+        kill(session)
+        with pytest.raises(dnb.EngineError, match=r"arrays are lost"):
+            x.to_numpy()
+
+
+def test_engines_that_die_of_doing_it_again(doomed, tmp_path):
+    """What kills them is tried twice; then it is lost, and the session goes on."""
+    mine, other = tmp_path / "once", dnb.ones(900) * 2
+
+    def deadly(x, path=str(mine)):
+        if os.path.exists(path):
+            os._exit(1)
+        return x + 1
+
+    x = dnb.map(deadly, other, dtype=float)
+    doomed.flush()
+    y, z = x * 2, other * 3
+    doomed.flush()
+    mine.touch()
+    kill(doomed)
+    for lost in (x, y):
+        with pytest.raises(dnb.LostArrayError, match="engines died as they did"):
+            lost.to_numpy()
+    assert (other + z).sum().item() == 900 * 8
+
+
+def test_ctrl_c_while_they_are_made_again(doomed, tmp_path):
+    """The next use begins once more."""
+    come, go = tmp_path / "come", tmp_path / "go"
+
+    def waits(v, come=str(come), go=str(go)):
+        open(come, "w").close()
+        while not os.path.exists(go):
+            time.sleep(0.01)
+        return v + 1
+
+    go.touch()
+    x = dnb.arange(4000.0) * 2
+    y = dnb.map(waits, x, dtype=float)
+    doomed.flush()
+    come.unlink()
+    go.unlink()
+    kill(doomed)
+    with CtrlC(0.2, after=come.exists):
+        y.sum().item()
+    go.touch()
+    np.testing.assert_array_equal(y.to_numpy(), np.arange(4000.0) * 2 + 1)
+    np.testing.assert_array_equal(x.to_numpy(), np.arange(4000.0) * 2)
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.tier("test-all"))])
+def test_a_program_goes_on(doomed, seed):
+    program = Program(seed)
+    for _ in range(2):
+        doomed.flush()
+        pid = doomed.transport.about[0]["pid"]
+        thread = threading.Timer(0.05, kill, [doomed])
+        thread.start()
+        while thread.is_alive():
+            try:
+                program.statement()
+            except dnb.LostArrayError:
+                program.check()
+        thread.join()
+        program.check()
+        assert doomed.transport.about[0]["pid"] != pid
+
+
+# Clusters of the user's
+
+
+@pytest.fixture
+def theirs(monkeypatch, tmp_path):
+    """A cluster that somebody has started, whose engines may die."""
+    monkeypatch.setenv(MARK, tmp_path.name)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    cluster = ipyparallel.Cluster(
+        engines="mpi", n=2, controller_args=["--HeartMonitor.period=500"], log_level=40
+    )
+    cluster.start_and_connect_sync()
+    yield cluster
+    cluster.stop_cluster_sync()
+    until(lambda: not marked(tmp_path.name))
+
+
+def test_engines_that_somebody_starts_again_take_over(theirs, capsys):
+    with dnb.connect(client=theirs.connect_client_sync()) as session:
+        go_on(session, theirs)
+        assert "arrays on engines as before" in capsys.readouterr().err
+
+
+@pytest.mark.tier("test-all")
+def test_engines_of_other_hosts_that_somebody_starts_again(apart, theirs, capsys):
+    with dnb.connect(client=theirs.connect_client_sync()) as session:
+        go_on(session, theirs)
+        assert "arrays on engines made again" in capsys.readouterr().err
+
+
+def go_on(session, cluster):
+    found, wanted = program()
+    for way in ("use", "recover"):
+        kill(session)
+        with pytest.raises(dnb.EngineError, match="start as many again, as these were started"):
+            found[2].sum().item()
+        with pytest.raises(dnb.EngineError, match="got 0, expected 2; start as many again"):
+            session.recover()
+        before = dict(session.transport.client._engines)
+        cluster.start_engines_sync(n=2)
+        until(lambda: len(session.transport.client._engines.items() - before.items()) == 2)
+        if way == "recover":
+            session.recover()
+        same(found, wanted)
