@@ -395,8 +395,8 @@ def _tell_lineage(
 ) -> None:
     """Let new engines read there what takes longer to make again; reading takes as writing did."""
     lineage, nbytes = session.recovery.lineage, sum(_nbytes(base) for base, _ in written)
-    for base, file in written if lineage is not None else ():
-        if not in_boxes(base.layout):  # else it is read in turns, through others
+    for base, file in written:
+        if lineage is None or not in_boxes(base.layout):  # these are read through others, in turns
             continue
         handle, shape, site, view = base.handle, base.shape, base.site, View.whole(base.shape)
         stored, _ = npy.describe(os.path.join(folder, file))
