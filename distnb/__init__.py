@@ -191,6 +191,10 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
     name : str, optional
         Its name in the line of code that does the same; by default the one you use.
     """
+    if not isinstance(array, DistArray):
+        errors = _module("common.errors")
+        got, do = type(array).__name__, "pass an array, and its name as name="
+        raise TypeError(errors.explain("choose_layout()", got, "a distributed array", do))
     return _module("widgets.layouts.chooser").LayoutChooser(array, name)
 
 

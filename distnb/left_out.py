@@ -48,13 +48,6 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     ),
     LeftOut(
         "distnb",
-        "datetime64 timedelta64 datetime_as_string datetime_data busday_count busday_offset "
-        "busdaycalendar is_busday",
-        "arrays hold numbers, and no times",
-        "count in integers, such as x.astype('M8[s]').astype(int)",
-    ),
-    LeftOut(
-        "distnb",
         "longdouble clongdouble float128 complex256 float96 complex192",
         "long doubles differ from machine to machine",
         "use float64 or complex128",

@@ -15,6 +15,7 @@ import numpy as np
 from distnb.common.errors import SessionError, explain
 
 __all__ = [
+    "AS_PARTS",
     "HERE",
     "Elements",
     "Slices",
@@ -28,6 +29,10 @@ __all__ = [
     "run_block",
     "without_halo",
 ]
+
+
+#: How a cell ends in which arrays are their parts (``%%distlocal``): its lines keep their numbers.
+AS_PARTS = "# distnb: arrays are their parts"
 
 
 class _Here(threading.local):

@@ -11,6 +11,7 @@ import mmap
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from math import inf, nan
 from typing import Any
 
 __all__ = ["Config", "config"]
@@ -117,11 +118,20 @@ class Config:
         return found
 
 
+#: Settings that are shares.
+_MOST = {"memory_share": 1.0}
+
+
 def _number(kind: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
     def check(name: str, value: Any) -> Any:
-        number = kind(value)
-        if number < 0:
-            raise ValueError(f"setting {name}: got {value}, expected a number >= 0; pass another")
+        most = _MOST.get(name, inf)
+        try:
+            number = kind(value)
+        except (TypeError, ValueError):
+            number = nan
+        if not 0 <= number <= most:
+            expected = "a number >= 0" if most == inf else f"a number from 0 to {most:g}"
+            raise ValueError(f"setting {name}: got {value!r}, expected {expected}; pass another")
         return number
 
     return check

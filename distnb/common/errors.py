@@ -34,6 +34,7 @@ __all__ = [
     "LauncherError",
     "LayoutError",
     "LostArrayError",
+    "NotNumericError",
     "SessionError",
     "check_count",
     "explain",
@@ -83,6 +84,14 @@ class CountError(EngineError, ValueError):
 
 class CountTypeError(EngineError, TypeError):
     """What was given is no number of engines."""
+
+
+#: No array can have such a dtype: text, times, objects, records. To users it is NumPy's exception.
+NotNumericError: type[TypeError] = type(
+    "TypeError",
+    (TypeError,),
+    {"__module__": "builtins", "__reduce__": lambda self: (TypeError, self.args)},
+)
 
 
 def check_count(name: str, n: Any, most: int | None = None) -> int:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
+from distnb.client.array.showing import show_now
 from distnb.client.lasting.checkpoints import repeat
 from distnb.client.lasting.kept_arrays import NOTEBOOKS, list_arrays
 from distnb.client.reach.aliasing import to_be_written
@@ -21,7 +22,7 @@ from distnb.client.transport import client_hooks
 from distnb.client.transport.contract import ANSWER, poll
 from distnb.magics.arguments import arrays_of
 
-__all__ = ["Cells", "follow_cells", "nested"]
+__all__ = ["Cells", "follow_cells", "nested", "no_code", "raise_of"]
 
 #: Cells that time something with IPython's own magics.
 _TIMED = re.compile(r"^\s*(?:\w+\s*=\s*)?%%?time(?:it)?\b", re.MULTILINE)
@@ -103,8 +104,10 @@ class Cells:
         try:
             if self._is_left(session, worked, result):
                 return
-            if session.waits:  # not for an engine that stands still, in cells that need none
+            # Not for an engine that stands still, in cells that need none.
+            if session.waits or session.replies.warnings:
                 session.flush()
+            show_now()
             list_arrays(session)
             if session.keeping is not None:
                 session.keeping.rest()
@@ -176,8 +179,9 @@ def nested(shell: Any) -> Iterator[None]:
     Its lines are known by the number of the outer one, which IPython 9 has counted on by now.
     """
     show, outer = shell.showtraceback, shell.displayhook.exec_result
+    show_syntax = shell.showsyntaxerror
     cache, number = shell.compile.cache, getattr(outer, "execution_count", None)
-    shell.showtraceback = lambda *args, **kwargs: None
+    shell.showtraceback = shell.showsyntaxerror = lambda *args, **kwargs: None
     shell.compile.cache = lambda code, count=0, *rest, **named: cache(
         code, number or count, *rest, **named
     )
@@ -185,8 +189,25 @@ def nested(shell: Any) -> Iterator[None]:
         yield
     finally:
         shell.compile.cache = cache
-        shell.showtraceback = show
+        shell.showtraceback, shell.showsyntaxerror = show, show_syntax
         shell.displayhook.exec_result = outer
+
+
+def raise_of(shell: Any, result: Any) -> None:
+    """Raise what was raised in such a cell."""
+    if isinstance(result.error_before_exec, SyntaxError):
+        raise no_code(shell, result.error_before_exec) from None
+    result.raise_error()
+
+
+def no_code(shell: Any, error: SyntaxError) -> Exception:
+    """Return an exception that shows where code is none, as IPython does it, and no more.
+
+    Of a SyntaxError itself IPython shows all that has compiled the code.
+    """
+    lines = shell.SyntaxTB.structured_traceback(type(error), error, [])
+    made = type("SyntaxError", (Exception,), {"_render_traceback_": lambda self: lines})
+    return made(str(error))
 
 
 def follow_cells(shell: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 from IPython.core.completer import (
@@ -48,6 +49,10 @@ def _layouts(text: str) -> list[tuple[str, str]]:
     return [(word, "param") for word in (_WORDS if found[2] else _FORMS)]
 
 
+#: What magics have that take no arguments of their own.
+_NO_PARSER = SimpleNamespace(_actions=())
+
+
 class Completion:
     """Completes what follows the magics, as their arguments say.
 
@@ -81,13 +86,15 @@ class Completion:
         if found and found[2] in self._names[found[1]]:
             kind = "cell" if found[1] == "%%" else "line"
             magic = self.shell.find_magic(found[2], kind)
-            words = [w for w in self._after(magic, found[3]) if w[0].startswith(context.token)]
+            more = self._arrays() if found[2] == "disttime" else ()  # in what is to be computed
+            after = [*self._after(magic, found[3]), *more]
+            words = [w for w in after if w[0].startswith(context.token)]
         completions = [SimpleCompletion(text=t, type=k) for t, k in words]
         return {"completions": completions, "suppress": bool(words)}
 
     def _after(self, magic: Any, line: str) -> Iterable[tuple[str, str]]:
         """Yield options, choices and arrays that may follow; nothing after an option's name."""
-        actions = magic.parser._actions
+        actions = getattr(magic, "parser", _NO_PARSER)._actions
         done = line.split()[: -1 if line and not line[-1].isspace() else None]
         if done and any(done[-1] in a.option_strings and a.nargs != 0 for a in actions):
             return

@@ -25,7 +25,7 @@ from distnb.magics.arguments import (
     session_of,
     storing,
 )
-from distnb.magics.cells import nested
+from distnb.magics.cells import nested, raise_of
 from distnb.widgets.status.doctor import DoctorReport
 
 __all__ = ["DoctorMagics"]
@@ -79,7 +79,7 @@ class DoctorMagics(Magics):
         if result is not None and not result.success:
             if shown is not None:
                 display(shown)
-            result.raise_error()
+            raise_of(self.shell, result)
         return shown
 
 

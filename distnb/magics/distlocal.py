@@ -7,15 +7,11 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
+from distnb.common.calling import AS_PARTS
 from distnb.magics.arguments import session_of
 from distnb.magics.cells import follow_cells
 
 __all__ = ["LocalMagics"]
-
-#: Runs on engines before the cell.
-_BEGIN = """\
-__import__("distnb.engines.worker.local", fromlist=["x"]).as_parts(globals(), get_ipython())
-"""
 
 
 @magics_class
@@ -42,4 +38,4 @@ class LocalMagics(Magics):
         follow_cells(self.shell)
         if "px" not in self.shell.magics_manager.magics["cell"]:
             raise UsageError("%%distlocal: got engines in this process, expected dnb.start()")
-        return self.shell.run_cell_magic("px", line, _BEGIN + cell)
+        return self.shell.run_cell_magic("px", line, f"{cell.rstrip()}\n{AS_PARTS}\n")

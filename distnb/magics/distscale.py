@@ -32,7 +32,7 @@ from distnb.magics.arguments import (
     session_of,
     storing,
 )
-from distnb.magics.cells import nested
+from distnb.magics.cells import nested, no_code, raise_of
 from distnb.widgets.times.scaling import ScalingReport
 
 __all__ = ["ScaleMagics"]
@@ -96,6 +96,10 @@ class ScaleMagics(Magics):
             float(B.sum())
         """
         args = parse(self.distscale, line)
+        try:
+            self._code(cell)
+        except SyntaxError as error:
+            raise no_code(self.shell, error) from None
         session = session_of("%%distscale", self._arrays(cell))
         numbers = args.engines or doubling(session.size)
         if numbers[-1] > session.size:
@@ -141,7 +145,7 @@ class ScaleMagics(Magics):
                 result = self.shell.run_cell(cell, silent=True)
             if not result.success:
                 shown.show()
-                result.raise_error()
+                raise_of(self.shell, result)
             target.flush()
             run = run_of(target.end_window(window))
         if session.recorded != before:

@@ -19,7 +19,7 @@ from IPython.display import display
 from distnb.client.reports.profiling import Windows
 from distnb.client.session import current
 from distnb.magics.arguments import deliver, parse, storing
-from distnb.magics.cells import nested
+from distnb.magics.cells import nested, raise_of
 from distnb.widgets.times.timing import TimeReport
 
 __all__ = ["TimingMagics"]
@@ -80,5 +80,5 @@ class TimingMagics(Magics):
         if not result.success:
             if shown is not None and report.commands:  # a slip of the pen needs no report
                 display(shown)
-            result.raise_error()
+            raise_of(self.shell, result)
         return shown

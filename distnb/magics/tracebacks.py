@@ -134,11 +134,20 @@ def shortened(tb: TracebackType | None) -> TracebackType | None:
 
 
 def _asked(tb: TracebackType | None) -> FrameSummary | None:
-    """Return the user's line that called distnb; None if none did."""
-    before: TracebackType | None = None
-    while tb is not None and not (_is_in(tb.tb_frame, _OURS) or _is_native(tb.tb_frame)):
-        before, tb = tb, tb.tb_next
-    return extract_tb(before, limit=1)[0] if before is not None and tb is not None else None
+    """Return the user's line that called distnb, the last one; None if none did.
+
+    A magic is distnb's, too, and runs lines of the user's.
+    """
+    line: FrameSummary | None = None
+    found: FrameSummary | None = None
+    while tb is not None:
+        if _is_in(tb.tb_frame, _OURS) or _is_native(tb.tb_frame):
+            found = line
+        elif not _is_in(tb.tb_frame, _LIBRARIES):
+            here = extract_tb(tb, limit=1)[0]
+            line = here if here.line or line is None else line  # %timeit's code has no text
+        tb = tb.tb_next
+    return found
 
 
 def _is_native(frame: FrameType) -> bool:

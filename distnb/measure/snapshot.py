@@ -108,7 +108,8 @@ class Live(NamedTuple):
     queued : int
         Commands of these that are not sent yet.
     recover : str
-        What becomes of engines that die, as ``config.recover``; "never" if there can be no others.
+        What becomes of engines that die, as ``config.recover``; "never" if there can be no others,
+        "theirs" if the user has to start them.
     """
 
     road: str

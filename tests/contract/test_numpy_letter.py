@@ -396,6 +396,31 @@ CASES = {
         f"xp.{name}(A([1.0, 2]), keepdims=None)"
         for name in ("nansum", "nanprod", "nanmax", "nanmean", "nanmedian", "nanargmax", "sum")
     ),
+    "beside times and text": (
+        "A([0, 1, 2]) * np.timedelta64(1, 'D')",
+        "np.datetime64('2020-01-01') + A([0, 1, 2])",
+        "np.arange('2020-01', '2020-04', dtype='M8[M]') + A([0, 1, 2])",
+        "xp.datetime64('2020-01-01') + xp.arange(3) * xp.timedelta64(1, 'h')",
+        "xp.add(A([1, 2]), np.timedelta64(1, 's'))",
+        "xp.multiply(A([1.5, 2]), np.timedelta64(10, 's'), where=A([True, True]))",
+        "xp.busday_count(np.datetime64('2020-01-01'), np.datetime64('2020-02-01'))",
+        "xp.where(A([1, 2]) > 1, 'hi', 'lo')",
+        "xp.where(A([1, 2]) > 1, np.array(['a', 'b']), '')",
+        "xp.where(A([1, 2]) > 1, np.datetime64('2020'), np.datetime64('2021'))",
+        "np.where(A([1, 2]) > 1, 'hi', 'lo')",
+        "np.compress(A([0, 1]) > 0, np.array(['a', 'b']))",
+        "np.extract(A([0, 1]) > 0, np.array(['a', 'b']))",
+        "np.take_along_axis(np.array(['a', 'b']), A([1, 0]), 0)",
+        "np.delete(np.array(['a', 'b', 'c']), A([1, 0]))",
+        "np.insert(np.array(['a', 'b', 'c']), A([1, 0]), 'z')",
+        "np.select([A([1, 2]) > 1], ['hi'], 'lo')",
+        "np.choose(A([1, 0]), ['a', 'b'])",
+        "np.lexsort((np.array(['b', 'a']), A([1, 1])))",
+        "A([1, 2]) + 'a'",
+        "A([1, 2]) + np.array(['a', 'b'])",
+        "np.add(A([1, 2]), np.datetime64('NaT'))",
+        "xp.sqrt(A([1, 2]), out=np.zeros(2, 'M8[s]'))",
+    ),
     "compared with others": tuple(
         code
         for op in ("==", "!=")

@@ -11,13 +11,19 @@ import os
 import random
 import signal
 import statistics
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import defaultdict
+from pathlib import Path
 
 os.environ |= {"DISTNB_CUTOFF": "0", "DISTNB_PLACE": "engines", "DISTNB_JIT": "0"}
 os.environ["DISTNB_SHARED"] = "1"
+
+import numpy as np
+import pytest
 
 import distnb as dnb
 from tests.faults.processes import below, launchers_of
@@ -27,7 +33,7 @@ from tests.stopping import stopped
 #: Seconds in which work goes on after a fault, however busy the machine is.
 _PATIENCE = 150
 #: Faults of each program.
-_FAULTS = 8
+_FAULTS = 4
 
 
 def kill(session, chance):
@@ -65,6 +71,40 @@ def press(session, chance):
         time.sleep(chance.uniform(0, 0.02))
 
 
+def raises(session, full):
+    """Let a function of the user's fail on one engine."""
+
+    def fails(part):
+        if part[0] < 1000:
+            raise ZeroDivisionError("mine")
+        return part
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        dnb.map(fails, dnb.arange(2000.0), dtype=float).sum().item()
+
+
+def asks_too_much(session, full):
+    """Ask for more memory than there is."""
+    with pytest.raises(MemoryError):
+        dnb.ones((1 << 24, 1 << 20)).sum().item()
+
+
+def fills_the_disk(session, full):
+    """Write where there is no room, onto a file that is there."""
+    path = full / "x.npy"
+    np.save(path, np.arange(9))
+    with pytest.raises(OSError, match="No space left"):
+        dnb.save(path, dnb.ones(100_000))
+    assert os.listdir(full) == ["x.npy"]
+    np.testing.assert_array_equal(np.load(path), np.arange(9))
+
+
+#: What a program does itself.
+OWN = {
+    "a function fails": raises,
+    "too much memory": asks_too_much,
+    "the disk is full": fills_the_disk,
+}
 FAULTS = {
     "engines killed": kill,
     "killed, then their launcher": kill_twice,
@@ -77,13 +117,15 @@ FAULTS = {
 class Trial:
     """A program on a session, and what is done to it."""
 
-    def __init__(self, session, seed):
-        self.session = session
+    def __init__(self, session, seed, full):
+        self.session, self.full = session, full
         self.chance = random.Random(seed + 1000)
         self.program = Program(seed)
 
     def fault(self, kind, idle):
         """Let something go wrong; return the seconds until there is a value again, and what is lost."""
+        if kind in OWN:
+            return self._own(kind)
         thread = threading.Thread(target=self._later, args=(kind, self.chance.uniform(0, 0.05)))
         self.done = 0.0
         if kind == "Ctrl-C":
@@ -94,6 +136,17 @@ class Trial:
         self._read()
         took = time.monotonic() - self.done
         return took, self.program.check()
+
+    def _own(self, kind):
+        """Do what fails between other statements."""
+        for _ in range(self.chance.randrange(1, 8)):
+            with contextlib.suppress(dnb.LostArrayError):
+                self.program.statement()
+        self.session.flush()
+        begun = time.monotonic()
+        OWN[kind](self.session, self.full)
+        self._read()
+        return time.monotonic() - begun, self.program.check()
 
     def _later(self, kind, delay):
         time.sleep(delay)
@@ -132,16 +185,17 @@ class Trial:
                 self.program.dist[name].sum().item()
 
 
-def programs(session, seconds, seed):
+def programs(session, seconds, seed, full):
     """Run programs for some time, or the one of a seed; return kind -> what each fault took, cost."""
     found = defaultdict(list)
+    kinds = [*FAULTS, *(kind for kind in OWN if full or kind != "the disk is full")]
     end = time.monotonic() + seconds
     seeds = [seed] if seed is not None else iter(lambda: random.randrange(1 << 30), None)
     for each in seeds:
-        trial = Trial(session, each)
+        trial = Trial(session, each, full)
         session.flush()
         for _ in range(_FAULTS):
-            kind = trial.chance.choice(list(FAULTS))
+            kind = trial.chance.choice(kinds)
             idle = trial.chance.random() < 0.3
             print(f"seed {each}: {kind}{', idle' * idle}", flush=True)
             faulthandler.dump_traceback_later(_PATIENCE, exit=True)
@@ -152,12 +206,26 @@ def programs(session, seconds, seed):
     return found
 
 
+@contextlib.contextmanager
+def small_disk():
+    """Give a folder on a disk of 64 kB; None to who may not mount one."""
+    with tempfile.TemporaryDirectory() as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
+        mounted = not os.getuid() and not subprocess.run(mount, check=False).returncode
+        try:
+            yield Path(folder) if mounted else None
+        finally:
+            if mounted:
+                subprocess.run(["umount", folder], check=True)
+
+
 def main():
     """Run for some seconds, and tell what came of it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     seconds, *seed = [int(word) for word in sys.argv[1:]]
-    with dnb.start(2) as session:
-        found = programs(session, seconds, seed[0] if seed else None)
+    with small_disk() as full, dnb.start(2) as session:
+        found = programs(session, seconds, seed[0] if seed else None, full)
+    print(sum(map(len, found.values())), "faults")
     for kind, outcomes in found.items():
         took, lost = zip(*outcomes, strict=True)
         median = statistics.median(took)

@@ -444,7 +444,7 @@ def test_distmem_counts_the_pool_and_what_is_in_the_notebook(shell, session, mon
     report = shell.run_line_magic("distmem", "")
     assert all(engine.pool == size_class(240_000) for engine in report.engines)
     assert [(h.names, h.notebook) for h in report.here] == [(("small",), 800)]
-    assert "in the notebook, below the cutoff: 1 array" in repr(report)
+    assert "in the notebook alone: 1 array" in repr(report)
 
 
 def test_distmem_shows_itself(shell, session):

@@ -60,7 +60,13 @@ from distnb.client.handle.arguments import (
     Subscript,
     order_of,
 )
-from distnb.client.handle.array import Array, as_result, in_memory, read_only, sealed
+from distnb.client.handle.array import (
+    Array,
+    as_result,
+    in_memory,
+    read_only,
+    sealed,
+)
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import (
     check_levels,
@@ -72,6 +78,7 @@ from distnb.client.handle.indexing import (
     several,
 )
 from distnb.client.handle.operands import (
+    beside_text,
     by_numpy,
     is_derived,
     left_to_others,
@@ -131,7 +138,7 @@ from distnb.client.shape.repeating import repeat
 from distnb.client.shape.reshaping import flatten, ravel, reshape, set_shape, set_size
 from distnb.client.shape.splits import Splits
 from distnb.common.config import config
-from distnb.common.errors import GatherError, LostArrayError, explain
+from distnb.common.errors import GatherError, LostArrayError, NotNumericError, explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
 
@@ -827,7 +834,12 @@ class DistArray(Array):
                     "see dir(distnb), or use .to_numpy() for small arrays",
                 )
             )
-        return found(*args, **kwargs)
+        try:
+            return found(*args, **kwargs)
+        except NotNumericError:
+            if not beside_text((*args, *kwargs.values())):
+                raise
+            return by_numpy(func, *args, **kwargs)
 
     # -- the array API standard ------------------------------------------------------------------
 

@@ -155,38 +155,79 @@ def bundle(x: Array, layout: Placement, found: Shown) -> dict[str, str]:
     return {"text/plain": text(x, layout, found), "text/html": card(layout, found)}
 
 
+class _Late:
+    """An output whose elements are on their way."""
+
+    def __init__(self, x: Array, layout: Placement, found: Shown, there: Any) -> None:
+        self._there, self._layout, self._later = there, layout, found.later
+        # Not the array: its memory is not to be kept for what it shows.
+        self._bare, self._single = text(x, layout, Shown("")), x.single
+        self._lock = threading.Lock()
+        self.done = False
+
+    def poll(self) -> None:
+        """Show the elements, if they have come, in place of what the output shows; once."""
+        with self._lock:
+            if self.done or self._later is None:
+                return
+            layout = self._layout
+            found = self._later()
+            if found is None and (layout.session is None or layout.session.closed):
+                found = Shown("", "closed session")
+            if found is not None:
+                self.done = True
+                page = {"text/plain": self._text(found), "text/html": card(layout, found)}
+                self._there.update(page, raw=True)
+
+    def _text(self, found: Shown) -> str:
+        if found.scalar and self._single:
+            return found.scalar
+        if found.values:
+            return f"{found.values}\n{self._layout.facts()}"
+        return f"{self._bare[:-1]}, {found.missing}>" if found.missing else self._bare
+
+
+#: Outputs whose elements have not come yet.
+_LATE: list[_Late] = []
+
+
 def show_later(x: Array, layout: Placement) -> bool:
     """Show an array in a notebook without its elements, and with them as soon as they are there.
 
-    Tell whether that was done: not if they are there soon enough, or there is no notebook.
+    Tell whether that was done: not if they are there soon enough, or there is no notebook, or what
+    it shows is taken by others (``%%capture``), who would not get what comes later.
     """
     ipython = sys.modules.get("IPython")
-    if ipython is None or getattr(ipython.get_ipython(), "kernel", None) is None:
+    shell: Any = None if ipython is None else ipython.get_ipython()
+    if getattr(shell, "kernel", None) is None:
         return False
     found = shown(x, _SOON)
-    if found.later is None:
+    if found.later is None or type(shell.display_pub).__name__.startswith("Capturing"):
         return False
     there = sys.modules["IPython.display"].display(
         bundle(x, layout, found), raw=True, display_id=True
     )
-    # Not the array: its memory is not to be kept for what it shows.
-    lines = text(x, layout, Shown("")), layout.facts()
-    threading.Thread(
-        target=_update, args=(there, found.later, layout, lines), name="distnb-show", daemon=True
-    ).start()
+    _LATE.append(late := _Late(x, layout, found, there))
+    threading.Thread(target=_update, args=(late,), name="distnb-show", daemon=True).start()
     return True
 
 
-def _update(
-    there: Any, later: Callable[[], Shown | None], layout: Placement, lines: tuple[str, str]
-) -> None:
-    """Put the elements, when they have come, in place of what an output shows."""
+def show_now() -> None:
+    """Show elements that have come, at the end of a cell.
+
+    Who runs a whole notebook and saves it takes in what cells show until they end.
+    """
+    for late in list(_LATE):
+        late.poll()
+
+
+def _update(late: _Late) -> None:
+    """Show the elements of an output when they have come."""
     pause = 0.02
-    while (found := later()) is None:
-        if layout.session is None or layout.session.closed:
-            found = Shown("", "closed session")
-            break
-        time.sleep(pause)
-        pause = min(0.5, 1.2 * pause)
-    plain = f"{found.values}\n{lines[1]}" if found.values else lines[0]
-    there.update({"text/plain": plain, "text/html": card(layout, found)}, raw=True)
+    try:
+        while not late.done:
+            time.sleep(pause)
+            pause = min(0.5, 1.2 * pause)
+            late.poll()
+    finally:
+        _LATE.remove(late)

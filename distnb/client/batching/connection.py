@@ -374,6 +374,10 @@ class Connection:
         self.orphans = []
         self._error = None
 
+    def recount(self, sent: int) -> None:
+        """Take it that so many commands were sent so far."""
+        self.finished = sent - sum([len(each.commands) for each in self.sent])
+
     def revive(self) -> None:
         """Note that they have taken over, unless they cannot be used either."""
         if self._error is None:

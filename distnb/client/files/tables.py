@@ -496,6 +496,9 @@ def _write(
     options: dict[str, object],
 ) -> None:
     """Write columns as a folder of files whose names end so."""
+    if not hasattr(columns, "items"):
+        got, do = type(columns).__name__, 'write {"x": x}'
+        raise TypeError(explain("columns", got, "a mapping of names to arrays", do))
     found = {name: asarray(x) for name, x in columns.items()}
     for name, x in found.items():
         if x.dtype.kind == "c":

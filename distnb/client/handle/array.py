@@ -30,7 +30,7 @@ from distnb.client.handle.indexing import view_of
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
-from distnb.common.errors import explain
+from distnb.common.errors import NotNumericError, explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed, View
 from distnb.plans.host_parts import fill, filled, parts_of
@@ -443,9 +443,8 @@ def numeric(dtype: DTypeLike | None) -> np.dtype:
     """Return a dtype that arrays can have; raise TypeError for others."""
     found = np.dtype(dtype)
     if not storable(found):
-        raise TypeError(
-            explain("dtype", found, "bool, an integer, float or complex type", "convert it first")
-        )
+        expected = "bool, an integer, float or complex type"
+        raise NotNumericError(explain("dtype", found, expected, "convert it first"))
     return found.newbyteorder("=") if not found.isnative else found
 
 

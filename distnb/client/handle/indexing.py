@@ -232,8 +232,8 @@ def _integer(k: Any) -> int:
             explain(
                 "index",
                 f"{type(k).__name__}",
-                "integers, slices, '...' and None",
-                "a whole-array mask works in assignment and in distnb.where",
+                "integers, slices, '...', None, and arrays of integers or of truth values",
+                "pass one of these",
             )
         )
     return i

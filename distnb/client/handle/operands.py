@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from distnb.client.handle.conversion import Readable
 from distnb.ops.scalars import NUMBERS
 
 __all__ = [
+    "beside_text",
     "by_numpy",
     "decides",
     "is_derived",
@@ -62,9 +63,30 @@ def by_numpy(run: Callable[..., Any], *inputs: object, **options: object) -> Any
 
     Arrays are gathered without being asked to, so the budget for that holds.
     """
-    given = [np.asarray(x) if isinstance(x, Array) else x for x in inputs]
-    found = {k: np.asarray(x) if isinstance(x, Array) else x for k, x in options.items()}
-    return run(*given, **found)
+    return run(*map(_gathered, inputs), **{k: _gathered(x) for k, x in options.items()})
+
+
+def _gathered(x: Any) -> Any:
+    """Return NumPy's array of a distributed one, also within lists."""
+    if isinstance(x, Array):
+        return np.asarray(x)
+    return type(x)(map(_gathered, x)) if type(x) in (list, tuple) else x
+
+
+def beside_text(given: Iterable[Any]) -> bool:
+    """Tell whether a function is given text, dates or records of NumPy's.
+
+    No distributed array can hold what comes of these; NumPy's can.
+    """
+    return any(map(_is_text, given))
+
+
+def _is_text(x: object) -> bool:
+    if type(x) in (list, tuple):
+        return any(map(_is_text, cast(Sequence[object], x)))
+    if isinstance(x, str | bytes):
+        return True
+    return isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "USMmV"
 
 
 def decides(x: object) -> bool:

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 from distnb.client.array.migration import whole
 from distnb.client.files.reading import in_boxes, once
 from distnb.client.files.writing import wait_for_writers, write
@@ -269,7 +271,7 @@ def _due(plan: _Plan) -> bool:
 
 
 def _strings(names: Iterable[str]) -> tuple[str, ...]:
-    found = (names,) if isinstance(names, str) else tuple(names)
+    found = (names,) if isinstance(names, str) or not np.iterable(names) else tuple(names)
     if not all(isinstance(name, str) for name in found):
         raise TypeError(explain("names", repr(found), "strings", "pass names=['T']"))
     return found

@@ -136,6 +136,7 @@ def tri(
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
+    like: object = None,
 ) -> Array:
     """Make a matrix with ones on and below a diagonal, zeros above.
 
@@ -157,7 +158,9 @@ def tri(
     grid : int or tuple of int, optional
         Engines along each split axis.
     session : Session, optional
-        Where it is made; by default the current one.
+        Where it is made; by default the current one, or that of ``like``.
+    like : DistArray, optional
+        An array whose session is used.
 
     Returns
     -------
@@ -173,7 +176,7 @@ def tri(
            [1, 1, 0]])
     """
     shape = tuple(max(0, ceil(n)) for n in (N, N if M is None else M))  # as of NumPy's arange
-    mask = empty(shape, bool, dist=dist, grid=grid, session=session)
+    mask = empty(shape, bool, dist=dist, grid=grid, session=session, like=like)
     if mask.here is not None:
         return array_of(mask.session, np.tri(N, M, k, numeric(dtype)))
     return _below(mask, k).astype(numeric(dtype), copy=False)

@@ -7,7 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from distnb.client.batching.call_sites import from_users_line
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, no_array, numeric
-from distnb.client.handle.operands import others_in, understood
+from distnb.client.handle.operands import beside_text, by_numpy, others_in, understood
 from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.reach.methods import called, computes
 from distnb.client.reach.small_steps import of_scalars, quick
@@ -27,7 +27,7 @@ from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.operators import COMPARISONS, odd
 from distnb.client.record.ufunc_options import as_mask, tell_unfilled
 from distnb.client.select.taking import nonzero
-from distnb.common.errors import explain
+from distnb.common.errors import NotNumericError, explain
 from distnb.ops import table
 from distnb.ops.scalars import NUMBERS, SCALARS
 
@@ -320,7 +320,12 @@ def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
         return found
     if any(one is None for one in given):
         numeric(np.dtype(object))  # which is refused
-    return elementwise("where", *_first_array(*given))
+    try:
+        return elementwise("where", *_first_array(*given))
+    except NotNumericError:
+        if not beside_text((x, y)):
+            raise
+        return cast(Array, by_numpy(np.where, *given))  # NumPy's: it has text, or dates
 
 
 @stands_for(np.clip, small="elementwise")

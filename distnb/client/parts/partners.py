@@ -74,7 +74,10 @@ def together(
     """
     if not arrays:
         raise TypeError(explain("together()", "no arrays", "at least one", "pass some"))
-    session = arrays[0].session
+    session = getattr(arrays[0], "session", None)
+    if session is None:
+        got = type(arrays[0]).__name__
+        raise TypeError(explain("together()", got, "distributed arrays", "pass dnb.asarray(x)"))
     axes = [*axis] if isinstance(axis, Sequence) else [axis] * len(arrays)
     if len(axes) != len(arrays):
         raise ValueError(explain("axis", axis, f"one, or {len(arrays)}", "one for each array"))

@@ -62,7 +62,7 @@ def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> Array:
 
 @stands_for(np.asarray)
 def asarray_(
-    data: ArrayLike,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = None,
     *,
@@ -80,7 +80,7 @@ def asarray_(
 
     Parameters
     ----------
-    data : array_like
+    a : array_like
         The elements.
     dtype : dtype, optional
         Of the result; by default as in NumPy.
@@ -103,7 +103,7 @@ def asarray_(
     Returns
     -------
     DistArray
-        ``data`` itself where it fits.
+        ``a`` itself where it fits.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def asarray_(
     (True, (2, 1))
     """
     found = asarray(
-        data,
+        a,
         dtype,
         order,
         dist=dist,
@@ -124,7 +124,7 @@ def asarray_(
         device=device,
         like=like,
     )
-    return no_scalar(found, copy) if isinstance(data, Array) else found
+    return no_scalar(found, copy) if isinstance(a, Array) else found
 
 
 @stands_for(np.asanyarray)

@@ -46,7 +46,7 @@ __all__ = [
 
 @stands_for(np.array)
 def array(
-    data: ArrayLike,
+    object: ArrayLike,
     dtype: DTypeLike | None = None,
     *,
     dist: Dist = None,
@@ -68,7 +68,7 @@ def array(
 
     Parameters
     ----------
-    data : array_like or DistArray
+    object : array_like or DistArray
         The elements.
     dtype : dtype, optional
         Bool, integer, float or complex; by default that of the data.
@@ -122,17 +122,17 @@ def array(
      [3 4]]
     (2, 2) int64, 32 B, columns in turn on 2 engines
     """
-    if type(data) in _LISTS and copy is True and order == "K" and not (ndmin or ndmax):
-        listed = _listed(data, dtype) if _unasked(dist, grid, session, device, like) else None
+    if type(object) in _LISTS and copy is True and order == "K" and not (ndmin or ndmax):
+        listed = _listed(object, dtype) if _unasked(dist, grid, session, device, like) else None
         if listed is not None:
             return listed
     check_device(device)
     wanted = order_of(order)
-    if ndmax and not isinstance(data, Array):
+    if ndmax and not isinstance(object, Array):
         numpys: Any = np.array
-        data = numpys(data, dtype, copy=None, ndmax=ndmax)
-    found = _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
-    if isinstance(data, Array):
+        object = numpys(object, dtype, copy=None, ndmax=ndmax)
+    found = _from_data(object, dtype, dist, grid, copy, session_asked(session, like))
+    if isinstance(object, Array):
         found = no_scalar(in_order(found, wanted, copy), copy)
     return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
 
@@ -274,7 +274,7 @@ def _from_dist(data: Array, dtype: DTypeLike | None, dist: Dist, grid: Grid, cop
 
 
 def asarray(
-    data: ArrayLike,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = None,
     *,
@@ -290,16 +290,16 @@ def asarray(
     See :func:`distnb.asarray`, of which scalars are arrays.
     """
     if copy is None and _unasked(dist, grid, session, device, like, order):
-        if isinstance(data, Array) and dtype is None:
-            return data
-        found = _listed(data, dtype) if type(data) in _LISTS else None
+        if isinstance(a, Array) and dtype is None:
+            return a
+        found = _listed(a, dtype) if type(a) in _LISTS else None
         if found is not None:
             return found
     check_device(device)
     wanted = "K" if order is None else order_of(order)
     at = session if like is None else session_asked(session, like)
-    found = _from_data(data, dtype, dist, grid, copy, at)
-    return in_order(found, wanted, copy) if isinstance(data, Array) else found
+    found = _from_data(a, dtype, dist, grid, copy, at)
+    return in_order(found, wanted, copy) if isinstance(a, Array) else found
 
 
 def made(
@@ -667,7 +667,7 @@ def empty_like(
 
 @stands_for(np.zeros_like)
 def zeros_like(
-    prototype: ArrayLike,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = "K",
     subok: bool = True,
@@ -683,17 +683,17 @@ def zeros_like(
 
     Parameters
     ----------
-    prototype : array_like
+    a : array_like
         What it is like.
     dtype : dtype, optional
-        Of the result; by default that of ``prototype``.
+        Of the result; by default that of ``a``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
+        As in NumPy: of C, of Fortran, or that of ``a`` if it is transposed (K, and A of
         one that lies as Fortran's), a transposed view; with ``dist``, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
-        Lengths of the axes; by default those of ``prototype``.
+        Lengths of the axes; by default those of ``a``.
     dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
@@ -703,7 +703,7 @@ def zeros_like(
     Returns
     -------
     DistArray
-        Of the shape of ``prototype``, or of this one.
+        Of the shape of ``a``, or of this one.
 
     Examples
     --------
@@ -715,12 +715,12 @@ def zeros_like(
     """
     check_device(device)
     order_of(order)
-    return _like(prototype, dtype, shape, dist, ("fill", 0), np.zeros_like, order)
+    return _like(a, dtype, shape, dist, ("fill", 0), np.zeros_like, order)
 
 
 @stands_for(np.ones_like)
 def ones_like(
-    prototype: ArrayLike,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = "K",
     subok: bool = True,
@@ -736,17 +736,17 @@ def ones_like(
 
     Parameters
     ----------
-    prototype : array_like
+    a : array_like
         What it is like.
     dtype : dtype, optional
-        Of the result; by default that of ``prototype``.
+        Of the result; by default that of ``a``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
+        As in NumPy: of C, of Fortran, or that of ``a`` if it is transposed (K, and A of
         one that lies as Fortran's), a transposed view; with ``dist``, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
-        Lengths of the axes; by default those of ``prototype``.
+        Lengths of the axes; by default those of ``a``.
     dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
@@ -756,7 +756,7 @@ def ones_like(
     Returns
     -------
     DistArray
-        Of the shape of ``prototype``, or of this one.
+        Of the shape of ``a``, or of this one.
 
     Examples
     --------
@@ -768,12 +768,12 @@ def ones_like(
     """
     check_device(device)
     order_of(order)
-    return _like(prototype, dtype, shape, dist, ("fill", 1), np.ones_like, order)
+    return _like(a, dtype, shape, dist, ("fill", 1), np.ones_like, order)
 
 
 @stands_for(np.full_like, small="home")
 def full_like(
-    prototype: ArrayLike,
+    a: ArrayLike,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = "K",
@@ -790,19 +790,19 @@ def full_like(
 
     Parameters
     ----------
-    prototype : array_like
+    a : array_like
         What it is like.
     fill_value : array_like
         The value, or values that are broadcast.
     dtype : dtype, optional
-        Of the result; by default that of ``prototype``.
+        Of the result; by default that of ``a``.
     order : {'C', 'F', 'A', 'K'}, optional
-        As in NumPy: of C, of Fortran, or that of a ``prototype`` that is transposed (K, and A of
+        As in NumPy: of C, of Fortran, or that of ``a`` if it is transposed (K, and A of
         one that lies as Fortran's), a transposed view; with ``dist``, of C.
     subok : bool, optional
         As in NumPy; the result is a DistArray in any case.
     shape : int or tuple of int, optional
-        Lengths of the axes; by default those of ``prototype``.
+        Lengths of the axes; by default those of ``a``.
     dist : bool, str, tuple, DistArray or layout, optional
         How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
         ``('*', 'block')``, or as another array; see :func:`distnb.array`.
@@ -812,7 +812,7 @@ def full_like(
     Returns
     -------
     DistArray
-        Of the shape of ``prototype``, or of this one.
+        Of the shape of ``a``, or of this one.
 
     Examples
     --------
@@ -823,7 +823,7 @@ def full_like(
     """
     check_device(device)
     order_of(order)
-    found = _like(prototype, dtype, shape, dist, ("empty",), np.empty_like, order)
+    found = _like(a, dtype, shape, dist, ("empty",), np.empty_like, order)
     if not isinstance(fill_value, Array):  # NumPy casts its own numbers, and refuses Python's
         fill_value = np.full(np.shape(fill_value), fill_value, found.dtype)
     return _filled_from(found, fill_value)

@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.arguments import order_of
-from distnb.client.handle.array import Array, as_result, create, numeric, read_only, room_for
+from distnb.client.handle.array import (
+    Array,
+    as_result,
+    create,
+    numeric,
+    read_only,
+    room_for,
+)
 from distnb.client.handle.conversion import (
     as_dist,
     broadcast,
@@ -22,6 +29,7 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.fields import stayed
 from distnb.client.handle.host_arrays import all_here, plain
+from distnb.client.handle.operands import beside_text, by_numpy
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.kept_order import axes_asked, axes_of, in_their_order
 from distnb.client.reach.small_steps import done as quick_done
@@ -31,13 +39,14 @@ from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.record.ufunc_options import (
     as_mask,
     has_plain,
+    is_new,
     options_of,
     outputs,
     put_plain,
 )
 from distnb.client.session.session import Session
 from distnb.common.config import config
-from distnb.common.errors import explain
+from distnb.common.errors import NotNumericError, explain
 from distnb.common.interrupts import interrupts
 from distnb.common.ndarrays import QUICK
 from distnb.geometry.layout import Ints
@@ -85,13 +94,12 @@ def elementwise(
         if found is not None:
             return found
     order = order_of(others["order"], "K") if "order" in others else "K"
-    axes = axes_asked((*inputs, where), order) if _is_new(out) else ()
+    axes = axes_asked((*inputs, where), order) if is_new(out) else ()
     if axes:
         others = others if order == "K" else others | {"order": "C"}
         again = partial(elementwise, op, dtype=dtype, casting=casting, **others)
         return in_their_order(lambda *x: again(*x[:-1], where=x[-1]), (*inputs, where), axes)
-    options = options_of(row, inputs, dtype, casting, others)
-    where = as_mask(where)
+    options, where = options_of(row, inputs, dtype, casting, others), as_mask(where)
     if has_plain(out):
         return _into_plain(op, inputs, out, where, dtype, casting, others)
     if where is not True and op in COMPARISONS:
@@ -99,17 +107,22 @@ def elementwise(
     outs = outputs(out, row.nout)
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
     if not arrays:  # scalars that were results, before somebody went on with them
-        run = table.FUNCTIONS.get(op)
-        if run is not None:
-            return run(*inputs)
-        return host_arrays.watched(op, row.run, *inputs, **options, where=where)
-    session = arrays[0].session
-    found = None
-    if all_here(arrays, session):
-        found = _here(session, row, inputs, outs, where, options)
-    if found is None:
-        found = on_engines(session, row, inputs, outs, where, options)
+        run = partial(host_arrays.watched, op, row.run, **options, where=where)
+        return table.FUNCTIONS.get(op, run)(*inputs)
+    try:
+        found = _done(row, arrays, inputs, outs, where, options)
+    except NotNumericError:
+        if not (is_new(out) and isinstance(row.run, np.ufunc) and beside_text(inputs)):
+            raise
+        return by_numpy(row.run, *inputs, where=where, **options)  # its result has times, or text
     return found[0] if row.nout == 1 else found
+
+
+def _done(row: table.Elementwise, arrays: Sequence[Array], *rest: Any) -> Any:
+    """Do an operation here, or on the engines; return its results."""
+    session = arrays[0].session
+    found = _here(session, row, *rest) if all_here(arrays, session) else None
+    return on_engines(session, row, *rest) if found is None else found
 
 
 def _shortly(op: str, inputs: Sequence[Any], out: object) -> Any:
@@ -122,11 +135,6 @@ def _shortly(op: str, inputs: Sequence[Any], out: object) -> Any:
     if found is None and (found := simple(op, inputs, out)) is None:
         found = _brought_together(row.run, inputs, out)
     return found
-
-
-def _is_new(out: object) -> bool:
-    """Tell whether no output is given."""
-    return out is None or (type(out) is tuple and all(o is None for o in out))
 
 
 def _brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) -> Any:

@@ -169,6 +169,8 @@ def _operate(
     if x.single and not x.shape and _is_pythons(y):  # a duration or a fraction, beside a scalar
         number = np.asarray(x)[()]
         return run(y, number) if swap else run(number, y)
+    if ufunc not in _EQUALITY and (y is None or _is_pythons(y)):
+        return NotImplemented  # Python asks it, and says that this is not supported
     if into:
         return NotImplemented if takes_over(y) else ufunc(x, y, out=(x,))
     if is_derived(y):  # its operators may be others, as those of matrices

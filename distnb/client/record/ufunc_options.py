@@ -16,7 +16,7 @@ from distnb.common.errors import explain
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 
-__all__ = ["as_mask", "has_plain", "options_of", "outputs", "put_plain", "tell_unfilled"]
+__all__ = ["as_mask", "has_plain", "is_new", "options_of", "outputs", "put_plain", "tell_unfilled"]
 
 
 def outputs(out: Any, nout: int) -> tuple[Any, ...]:
@@ -40,6 +40,11 @@ def outputs(out: Any, nout: int) -> tuple[Any, ...]:
         if o is not None and not o.writeable:
             raise ValueError("output array is read-only")
     return outs
+
+
+def is_new(out: object) -> bool:
+    """Tell whether no output is given."""
+    return out is None or (type(out) is tuple and all(o is None for o in out))
 
 
 def options_of(

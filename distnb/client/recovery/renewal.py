@@ -287,6 +287,8 @@ class Recovery:
         took = time.monotonic() - self._said
         self._unfinished = self._known_once = self._repeated = False
         self._said, self._recut = 0.0, None  # that holds arrays
+        session = self._session  # of which some was done again
+        session.connection.recount(session.recorder.recorded - session.recorder.waiting)
         _say(f"{others}ready again after {took:.1f} s{self._told(lost)}")
         if self._blamed is not None:
             blamed, self._blamed = self._blamed, None

@@ -116,7 +116,7 @@ class MemorySurvey(NamedTuple):
         """What would free most."""
         most = max(self.arrays, key=lambda held: held.total, default=None)
         if most is None or not most.total:
-            return "no array is on the engines"
+            return "engines hold no array"
         size = size_text(most.total)
         if most.named:
             hold = "hold" if len(most.referrers) > 1 else "holds"
@@ -132,6 +132,8 @@ class MemorySurvey(NamedTuple):
 def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
     """Return what is in the engines' memory; ``namespace`` is that of the notebook."""
     found = referrers_of(namespace)
+    for name, x in session.named.items():
+        found.setdefault(id(x.dbase), []).append((f'session["{name}"]', False))
     bases = bases_of(session)
     surveys = session.ask(lambda slot: Ask(slot, "survey"))
     surveys = [{} if s is MISSING else s for s in surveys]
@@ -144,7 +146,8 @@ def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
         )
         for base in bases
     ]
-    here = {id(x.dbase): x.dbase for x, _ in reached(namespace) if x.dbase.host is not None}
+    there = {id(base) for base in bases}
+    here = {id(x.dbase): x.dbase for x, _ in reached(namespace) if id(x.dbase) not in there}
     inside = [
         _held(session, base, found[key], [])
         for key, base in here.items()

@@ -291,7 +291,7 @@ def flatnonzero(a: ArrayLike) -> Array:
 
 
 @stands_for(np.nonzero, small="exact")
-def nonzero(a: ArrayLike, /) -> tuple[Array, ...]:
+def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, an array for each axis.
 
     As ``numpy.nonzero``, in C order. Layout and messages are those of :func:`flatnonzero`.

@@ -12,14 +12,23 @@ from functools import partial
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from distnb.client.batching.call_sites import user_line
 from distnb.client.session.session import Session
 from distnb.client.transport.inprocess import InProcess
 from distnb.client.transport.spmd import Spmd
 from distnb.common.calling import HERE, check_side
 from distnb.common.config import config
-from distnb.common.errors import DistnbError, EngineError, SessionError, check_count, explain
-from distnb.common.machine import cores
+from distnb.common.errors import (
+    CountError,
+    DistnbError,
+    EngineError,
+    SessionError,
+    check_count,
+    explain,
+)
+from distnb.common.machine import cores, node_memory
 from distnb.common.shared_segments import SharedSegment
 from distnb.measure.quantities import counted, size_text
 
@@ -41,6 +50,8 @@ _CURRENT: list[Session] = []
 _IN_USE: list[Session] = []
 
 
+#: Bytes of an engine that has no arrays.
+_ENGINE = 50 << 20
 #: Seconds between two looks for engines that are to come.
 _SOON = 0.5
 #: What a session was asked for with: how, and with which arguments.
@@ -186,14 +197,13 @@ def start(
     1000000.0
     """
     count = check_count("n", cores() if n is None else n)
+    timeout = _seconds(timeout)
     seconds = None if keep is None else keeping().seconds_of(keep)
     origin = "start", count
     found = None if beside else _running(origin)
-    if found is not None:
-        if found.origin == origin and not found.connection.dead:
-            _keep(found, seconds)
-            return _again(found, f"start({count}, beside=True)")
-        _replace(found)
+    if found is not None and found.origin == origin and not found.connection.dead:
+        _keep(found, seconds)
+        return _again(found, f"start({count}, beside=True)")
     _tell_of_cores(count)
     made = started(count, mpiexec=mpiexec, timeout=timeout)
     try:
@@ -201,7 +211,9 @@ def start(
     except BaseException:
         made.close()
         raise
-    return made
+    if found is not None:  # only now: if there had been no others, it would go on
+        _replace(found)
+    return _become_current(made)
 
 
 def started(n: int, segment: SharedSegment | None = None, **options: Any) -> Session:
@@ -232,7 +244,10 @@ def _keep(made: Session, seconds: float | None) -> None:
 
 
 def _tell_of_cores(engines: int) -> None:
-    """Say so if engines are to share cores."""
+    """Say so if engines are to share cores; refuse more than there is memory for."""
+    if engines > (most := node_memory().available // _ENGINE) > 0:
+        got, do = f"{engines}, which take {size_text(_ENGINE)} each", f"pass n={cores()}"
+        raise CountError(explain("n", got, f"at most {most:,}, which fit in memory", do))
     if engines > (there := cores()):
         print(
             f"distnb: {engines} engines share {there} core{'s' * (there > 1)}: good for a trial, "
@@ -278,7 +293,7 @@ def connect(
     ...     session.size
     4
     """
-    origin = "connect", (profile, cluster_id)
+    origin, timeout = ("connect", (profile, cluster_id)), _seconds(timeout)
     before = _running(origin) if client is None else None
     if before is not None and before.origin == origin and _goes_on(before, timeout):
         return _again(before, "connect(client=ipyparallel.Client())")
@@ -290,6 +305,14 @@ def connect(
     made.origin = origin if client is None else ()
     made.recovery.prepare()
     return _become_current(made)
+
+
+def _seconds(timeout: object) -> float:
+    """Return seconds to wait for engines; refuse what are none."""
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.number):
+        got = repr(timeout)
+        raise TypeError(explain("timeout", got, "seconds, as a number", "pass timeout=60"))
+    return float(timeout)
 
 
 def _goes_on(found: Session, timeout: float) -> bool:

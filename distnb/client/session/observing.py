@@ -57,6 +57,10 @@ class Observer:
             running = self._running(sent, sample)
             engines.append(Engine(rank, rank in alive, silence, left, running, sample))
         recover = config.recover if self._connection.keeps else "never"
+        if self._connection.keeps and not self._transport.starts:
+            recover = "theirs"
+        elif self._connection.keeps and recover == "never":  # that was said later
+            recover = "ask"
         recorded = self._recorder.recorded
         return Live(self._transport.kind, tuple(engines), recorded, queued, recover)
 

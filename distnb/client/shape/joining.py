@@ -214,7 +214,6 @@ def _joined_layout(parts: list[Any], shape: Ints, d: int) -> Layout:
 @stands_for(np.stack, small="exact")
 def stack(
     arrays: Sequence[ArrayLike] | Array,
-    /,
     axis: SupportsIndex | None = 0,
     out: Array | None = None,
     *,

@@ -68,6 +68,10 @@ def from_parts(parts: Any, *, session: Session | None = None, device: str | None
         shapes = [tuple(shape) for shape, _ in found]
         kinds = [np.dtype(kind) for _, kind in found]
         return _joined(at, shapes, kinds, ("local", parts), None)
+    if not np.iterable(parts):
+        got, do = type(parts).__name__, "give one for each engine"
+        expected = f"{at.size} arrays, or the name of a variable of the engines"
+        raise TypeError(explain("parts", got, expected, do))
     arrays = [np.asarray(p) for p in parts]
     return _joined(at, [a.shape for a in arrays], [a.dtype for a in arrays], None, arrays)
 

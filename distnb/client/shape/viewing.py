@@ -290,7 +290,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
 
 
 @stands_for(np.broadcast_arrays)
-def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
+def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[Array, ...]:
     """Return views of one shape, as ``numpy.broadcast_arrays``; they cannot be written.
 
     Elements stay where they are, and nothing is sent: each is held once. Arrays that have one shape
@@ -300,6 +300,8 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     ----------
     *args : array_like
         The arrays.
+    subok : bool, optional
+        As in NumPy; results are DistArrays in any case.
 
     Returns
     -------

@@ -187,7 +187,7 @@ class UniqueInverseResult(NamedTuple):
 
 
 @stands_for(np.unique_all, small="home")
-def unique_all(x: ArrayLike, /) -> UniqueAllResult:
+def unique_all(x: ArrayLike) -> UniqueAllResult:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct.
 
     Layout and messages are those of :func:`unique`.
@@ -214,7 +214,7 @@ def unique_all(x: ArrayLike, /) -> UniqueAllResult:
 
 
 @stands_for(np.unique_counts, small="home")
-def unique_counts(x: ArrayLike, /) -> UniqueCountsResult:
+def unique_counts(x: ArrayLike) -> UniqueCountsResult:
     """Return distinct elements and how many there are of each; each NaN is distinct.
 
     Layout and messages are those of :func:`unique`.
@@ -241,7 +241,7 @@ def unique_counts(x: ArrayLike, /) -> UniqueCountsResult:
 
 
 @stands_for(np.unique_inverse, small="home")
-def unique_inverse(x: ArrayLike, /) -> UniqueInverseResult:
+def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
     """Return distinct elements, and which one each element is; each NaN is distinct.
 
     Layout and messages are those of :func:`unique`.
@@ -268,7 +268,7 @@ def unique_inverse(x: ArrayLike, /) -> UniqueInverseResult:
 
 
 @stands_for(np.unique_values, small="home")
-def unique_values(x: ArrayLike, /) -> Array:
+def unique_values(x: ArrayLike) -> Array:
     """Return distinct elements, in order; each NaN is distinct.
 
     Layout and messages are those of :func:`unique`.

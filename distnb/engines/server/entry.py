@@ -29,6 +29,7 @@ from distnb.engines.runtime.comm import (
 from distnb.engines.runtime.node import join
 from distnb.engines.runtime.threads import limit
 from distnb.engines.server.self_report import sample
+from distnb.engines.worker.local import follow_cells
 from distnb.engines.worker.same_program import SameProgram
 from distnb.engines.worker.worker import Worker
 from distnb.measure.events import clock_name
@@ -307,4 +308,8 @@ def _user_namespace() -> dict[str, Any]:
     """Return the namespace in which ``%px`` runs on this engine (an own one without IPython)."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    return shell.user_ns if shell is not None else {}
+    if shell is None:
+        return {}
+    follow_cells(shell)
+    found: dict[str, Any] = shell.user_ns
+    return found

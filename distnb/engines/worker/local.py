@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
+from distnb.common.calling import AS_PARTS
 from distnb.common.errors import explain
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.store import Store
@@ -15,7 +17,7 @@ from distnb.geometry.views import Placed
 from distnb.plans.transfer import Part, part_of, window
 from distnb.wire.protocol import InNotebook, Operand
 
-__all__ = ["LocalArray", "as_parts"]
+__all__ = ["LocalArray", "as_parts", "follow_cells"]
 
 
 class LocalArray:
@@ -218,10 +220,24 @@ def _index(sections: tuple[Section, ...]) -> Any:
     )
 
 
+def follow_cells(shell: Any) -> None:
+    """Let arrays be their parts in cells of ``%%distlocal``, which tell so at their end."""
+    if _begin not in shell.events.callbacks["pre_run_cell"]:
+        shell.events.register("pre_run_cell", _begin)
+
+
+def _begin(info: Any) -> None:
+    """Begin a cell, which runs in an IPython shell."""
+    if info.raw_cell.rstrip().endswith(AS_PARTS):
+        shell = sys.modules["IPython"].get_ipython()
+        as_parts(shell.user_ns, shell)
+
+
 def as_parts(user: dict[str, Any], shell: Any) -> None:
     """Let arrays of a user namespace that engines hold be their parts, to the end of the cell.
 
-    This is how ``%%distlocal`` begins, which runs in an IPython shell.
+    What a cell binds to a name
+    of these is not the array's: it goes with the cell, and the first engine says so.
     """
     kept = {}
     for name, array in list(user.items()):
@@ -231,8 +247,17 @@ def as_parts(user: dict[str, Any], shell: Any) -> None:
 
     def end(*_: object) -> None:
         shell.events.unregister("post_run_cell", end)
-        for name, (array, part) in kept.items():
-            if user.get(name) is part:  # else it has another value now
-                user[name] = array
+        others = [name for name, (_, part) in kept.items() if user.get(name) is not part]
+        user.update({name: array for name, (array, _) in kept.items()})
+        if others and not kept[others[0]][0]._comm.rank:
+            name = others[0]
+            print(
+                explain(
+                    ", ".join(others),
+                    "another value, which goes with the cell",
+                    "elements written into the array",
+                    f"{name}[...] = writes them; another name keeps the value",
+                )
+            )
 
     shell.events.register("post_run_cell", end)

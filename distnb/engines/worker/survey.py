@@ -25,11 +25,20 @@ def survey(store: Store) -> dict[str, Any]:
     return {
         "held": {handle: _bytes(store, base) for handle, base in store.bases.items()},
         "pool": store.memory.pool.held,
-        "process": status.get("RssAnon", 0) + segment,
+        "process": status.get("RssAnon", 0) + segment + _placed(store),
         "available": node.available,
         "total": node.total,
         "pid": os.getpid(),
     }
+
+
+def _placed(store: Store) -> int:
+    """Return the bytes that this engine's bases take of the notebook's segment."""
+    found = 0
+    for base in store.bases.values():
+        if base.block is not None and store.memory.is_notebooks(base.block):
+            found += _bytes(store, base)
+    return found
 
 
 def _bytes(store: Store, base: Any) -> int:

@@ -131,6 +131,7 @@ _CURES = {
     "auto": "new ones start, and take over the arrays",
     "ask": "session.recover() starts new ones, which take over the arrays",
     "never": "close the session and call dnb.start()",
+    "theirs": "start as many again, as these were started, then go on",
 }
 
 

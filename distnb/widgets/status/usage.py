@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from distnb.geometry.views import Placed
-from distnb.measure.quantities import duration, size_text
+from distnb.measure.quantities import counted, duration, size_text
 from distnb.widgets.drawing.bars import Bars, Fill, stacked
 from distnb.widgets.drawing.page import fitting, scrolled, table_html
 from distnb.widgets.drawing.showing import Showing
@@ -126,7 +126,7 @@ class MemoryReport(Showing):
     def _notes(self) -> list[str]:
         here = self._report.here
         size = size_text(sum(h.notebook for h in here))
-        inside = [f"in the notebook, below the cutoff: {len(here)} arrays, {size}"] if here else []
+        inside = [f"in the notebook alone: {counted(len(here), 'array')}, {size}"] if here else []
         deaths = [] if self._report.deaths is None else [_if_they_die(self._report.deaths)]
         told = [*map(_told, self._report.checkpoints), *deaths]
         return [*inside, *told, self._report.advice]
