@@ -34,8 +34,8 @@ class LocalMagics(Magics):
             A[A < 0] = 0
             print(A.shape)
         """
-        session_of("%%distlocal")
+        session = session_of("%%distlocal")
         follow_cells(self.shell)
-        if "px" not in self.shell.magics_manager.magics["cell"]:
+        if getattr(session.transport, "client", None) is None:
             raise UsageError("%%distlocal: got engines in this process, expected dnb.start()")
         return self.shell.run_cell_magic("px", line, f"{cell.rstrip()}\n{AS_PARTS}\n")

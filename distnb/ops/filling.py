@@ -38,7 +38,8 @@ def fill_index(
             _along(tile, line)
         return
     values = np.concatenate([_indices(s) for s in runs]).astype(working)
-    block[...] = _along(values, line).reshape(shape)
+    with np.errstate(over="ignore"):  # of half precision, as in NumPy
+        block[...] = _along(values, line).reshape(shape)
 
 
 def _indices(s: Section) -> np.ndarray:

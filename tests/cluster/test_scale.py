@@ -173,3 +173,16 @@ def test_memory_of_what_px_was_not_shown_comes_back(session, shell):
             assert float(y[0, 0]) == 2
             places.add(session.memory.place(y.dbase.memory))
     assert len(places) < 6
+
+
+def test_what_a_cell_for_engines_binds_goes_with_it(session, shell, capsys):
+    """Else nothing that later cells write would be in the array."""
+    shell.user_ns["A"] = dnb.zeros((600, 600))
+    shell.run_cell("1")  # at whose end %px comes
+    shell.run_cell("%%distlocal\nA = A + 1").raise_error()
+    assert "A[...] = writes them" in capsys.readouterr().out
+    shell.run_cell("%%distlocal\nfor A in range(3): pass\ndel A").raise_error()
+    shell.run_cell("%%distlocal\nA[...] = 7").raise_error()
+    assert float(shell.user_ns["A"].sum()) == 7 * 360_000
+    shell.run_cell("%%distlocal\nA += 1\n1 / 0")
+    assert "line 2" in capsys.readouterr().err  # as the user counts them

@@ -317,6 +317,27 @@ def test_unloading_removes_all_magics_and_the_completion(shell):
     assert {*MAGICS, "distlocal"} <= {*table["line"], *table["cell"]}
 
 
+def test_warnings_of_what_a_cell_shows_come_in_it(shell, session):
+    shell.user_ns["dnb"] = dnb
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+        shell.run_cell("repr(dnb.sqrt(dnb.arange(-2.0, 90_000, dist='block')))")
+
+
+def test_code_that_is_none_shows_where_and_no_more(shell, session, capsys):
+    for cell in ("%disttime 1 2", "%%disttime\n1 2", "%%distscale\n1 2", "%%distdoctor\n1 2"):
+        assert not shell.run_cell(cell).success
+        out, err = capsys.readouterr()
+        assert (out + err).count("SyntaxError") == 1, cell
+        assert "distnb/magics" not in out + err
+
+
+def test_completion_of_magics_without_arguments_of_their_own(shell, session):
+    shell.user_ns["large"] = dnb.ones(9)
+    with provisionalcompleter():
+        assert "large" in [c.text for c in shell.Completer.completions("%disttime lar", 13)]
+        list(shell.Completer.completions("%%distlocal l", 13))  # and nothing is raised
+
+
 def test_distmem_tells_what_a_checkpoint_has_not(shell, session, tmp_path):
     def told():
         return [x for x in repr(shell.run_line_magic("distmem", "")).splitlines() if "ago" in x]

@@ -51,6 +51,24 @@ def test_the_same_again_is_the_same_session(started, capsys):
     assert "dnb.start(2, beside=True) makes another" in out
 
 
+def test_what_cannot_be_started_leaves_what_there_is(started, monkeypatch):
+    first = dnb.start(2)
+    a = dnb.arange(6, dist="block")
+
+    def fails(n, **options):
+        raise dnb.EngineError("no")
+
+    monkeypatch.setattr(current, "_launch", lambda: SimpleNamespace(start_engines=fails))
+    with pytest.raises(dnb.EngineError, match="no"):
+        dnb.start(3)
+    with pytest.raises(ValueError, match="n: got 1000000, which take"):
+        dnb.start(1_000_000)
+    with pytest.raises(TypeError, match="timeout: got 'x', expected seconds"):
+        dnb.start(3, timeout="x")
+    assert not first.closed
+    assert a.sum().item() == 15
+
+
 @pytest.mark.parametrize(("n", "error"), [(0, ValueError), (True, TypeError), ("2", TypeError)])
 def test_wrong_numbers_of_engines_name_the_argument(started, n, error):
     for make in (dnb.start, dnb.inprocess):

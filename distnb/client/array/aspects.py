@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.batching.call_sites import at_users_line
+from distnb.client.batching.call_sites import at_users_line, from_users_line
 from distnb.client.handle.array import Array, as_result, in_memory, numeric, sealed
 from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.reach.aliasing import look_at
@@ -142,7 +142,7 @@ def set_dtype(x: Array, dtype: DTypeLike) -> None:
 
 def _cast_freely(value: ArrayLike, dtype: np.dtype) -> Any:
     """Return a value as an array: unlike numbers that are assigned, NumPy casts it to any dtype."""
-    return value if isinstance(value, Array) else np.asarray(value).astype(dtype)
+    return value if isinstance(value, Array) else from_users_line(np.asarray(value).astype, dtype)
 
 
 def _is_class(kind: object) -> bool:

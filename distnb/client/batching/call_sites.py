@@ -7,6 +7,7 @@ import linecache
 import os
 import sys
 import sysconfig
+import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeAlias, TypeVar, cast
@@ -15,7 +16,14 @@ import numpy as np
 
 from distnb.client.batching.error_states import Place
 
-__all__ = ["CallSites", "at_users_line", "from_users_line", "user_frame", "user_place"]
+__all__ = [
+    "CallSites",
+    "at_users_line",
+    "from_users_line",
+    "user_frame",
+    "user_place",
+    "warn_user",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -111,6 +119,11 @@ def from_users_line(function: Callable[..., Any], *args: object, **options: obje
         return function(*args, **options)
     names = {"function": function, "args": args, "options": options}
     return eval(_call(frame.f_code.co_filename, frame.f_lineno), frame.f_globals, names)
+
+
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn as if the user's line did."""
+    from_users_line(warnings.warn, text, category)
 
 
 def at_users_line(function: _F) -> _F:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import warnings
 from collections.abc import Iterable
 from math import prod
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distnb.client.array.migration import whole
+from distnb.client.batching.call_sites import warn_user
 from distnb.client.files.reading import in_boxes, once
 from distnb.client.files.writing import wait_for_writers, write
 from distnb.client.handle.array import Array
@@ -310,10 +310,9 @@ def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Array]
     there = named_arrays(session)
     others = session.extensions[Names].others
     if names is None and others:
-        warnings.warn(
+        warn_user(
             f"checkpoint: {', '.join(others)} left out, for only dense arrays can be in it; "
-            "distnb.sparse.save_npz saves sparse ones",
-            stacklevel=2,
+            "distnb.sparse.save_npz saves sparse ones"
         )
     if names is not None and (unknown := [name for name in names if name not in there]):
         expected = f"some of {sorted(there)}"
@@ -348,9 +347,7 @@ def _is_read(name: str, x: Array) -> bool:
     look = x.dbase.look
     if look is None or not look.unread:
         return True
-    warnings.warn(
-        f"checkpoint: {name} is left out, for it was still to be read from a file", stacklevel=2
-    )
+    warn_user(f"checkpoint: {name} is left out, for it was still to be read from a file")
     return False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.indexing import one_axis
 from distnb.client.linalg import contractions, factorizations, products
@@ -247,11 +247,10 @@ def cross_(
     )
     last = _minor(a0, b1, a1, b0)
     if a2 is None or b2 is None:
-        warnings.warn(
+        warn_user(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
             "instead. (deprecated in NumPy 2.0)",
             DeprecationWarning,
-            stacklevel=2,
         )
         if a2 is None and b2 is None:
             return last

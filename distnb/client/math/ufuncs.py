@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias, cast
@@ -12,7 +11,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.batching.call_sites import from_users_line
+from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, no_array, numeric
 from distnb.client.handle.operands import beside_text, by_numpy, others_in, understood
@@ -75,7 +74,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
             if any(x is ... for x in inputs[row.nin :]):
                 raise TypeError("out=... is only allowed as a keyword argument.")
             if run in _TWO_ALONE:
-                from_users_line(warnings.warn, _TWO_ALONE_SAID, DeprecationWarning)
+                warn_user(_TWO_ALONE_SAID, DeprecationWarning)
             options["out"] = (*inputs[row.nin :], *(None,) * (most - len(inputs)))
             inputs = inputs[: row.nin]
         if len(inputs) != row.nin:

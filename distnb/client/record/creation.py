@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.call_sites import from_users_line
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import STORABLE, Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, array_of, from_host
@@ -208,12 +209,22 @@ def _from_data(
     if hasattr(type(given), "__distnb_methods__"):
         do = "use a method of its own, or .toarray()"
         raise TypeError(explain("array", type(given).__name__, "a dense array", do))
-    host = np.asarray(given) if dtype is None else np.asarray(given, dtype=numeric(dtype))
-    host = host.astype(numeric(host.dtype), copy=False)
+    host = _as_host(given, dtype)
     layout = layout_of_new(host.shape, host.dtype, at, dist, grid)
     if layout.here:
         return hosted(at, np.array(host, order="C", copy=True))
     return from_host(at, host, layout)
+
+
+def _as_host(given: Any, dtype: DTypeLike | None) -> np.ndarray:
+    """Return NumPy's array of what is given, of a dtype that arrays can have."""
+    if dtype is None:
+        host = np.asarray(given)
+        return host.astype(numeric(host.dtype), copy=False)
+    wanted = numeric(dtype)
+    if isinstance(given, np.ndarray) and not np.can_cast(given.dtype, wanted):
+        return cast(np.ndarray, from_users_line(np.asarray, given, wanted))  # which may warn
+    return np.asarray(given, dtype=wanted)
 
 
 def refuse_masked(given: object) -> None:

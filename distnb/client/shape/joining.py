@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.arguments import Nested
 from distnb.client.handle.array import Array, Elements, create
 from distnb.client.handle.conversion import array_of, check_session
@@ -434,11 +434,7 @@ def row_stack(
     array([[0, 1],
            [7, 8]])
     """
-    warnings.warn(
-        "`row_stack` alias is deprecated. Use `np.vstack` directly.",
-        DeprecationWarning,
-        stacklevel=2,
-    )
+    warn_user("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning)
     return vstack(tup, dtype=dtype, casting=casting)
 
 

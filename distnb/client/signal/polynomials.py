@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import operator
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.linalg.factorizations import lstsq
@@ -432,7 +432,7 @@ def polyfit(
         return c, rest, np.int32(rank), s, rcond
     if rank != order:
         said = "Polyfit may be poorly conditioned"
-        warnings.warn(said, np.exceptions.RankWarning, stacklevel=2)
+        warn_user(said, np.exceptions.RankWarning)
     if not cov:
         return c
     return c, _uncertainty(left / scale, scale, rest, at.shape[0] - order, cov, values.ndim)

@@ -7,7 +7,6 @@ parts stays what it was, so every view of them stays true. Pointers are made ane
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array.migration import Followers, cut_together
+from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.array import create, is_whole
 from distnb.client.handle.conversion import copied, record_collective
 from distnb.client.handle.fields import fresh
@@ -260,7 +260,7 @@ def _consider(x: Any, s: Structure) -> None:
         cut_anew(x, balanced_cuts(x.stored, wanted))
     except Exception as error:  # nobody asked for it: all is as it was, and goes on
         s.not_before = 2 * s.rounds
-        warnings.warn(f"{_name(x)} could not be cut anew: {error}", RuntimeWarning, stacklevel=4)
+        warn_user(f"{_name(x)} could not be cut anew: {error}", RuntimeWarning)
         return
     s.by_time, s.before = not unequal, before
     took = perf_counter() - began

@@ -34,6 +34,9 @@ class Status:
             f"{counted(session.batches, 'batch')} sent ({size_text(session.connection.bytes_out)})"
             f"{left}"
         )
+        dead = session.size - len(session.transport.living())
+        if dead:  # whose cure the error of the next use names
+            self.text = f"{dead} of {session.size} engines have died; {self.text}"
         self.rows = [
             (
                 *(str(a[name]) for name in ("rank", "pid", "host", "mpi")),
