@@ -38,7 +38,6 @@ ISLANDS: dict[str, str] = {
     "distnb.engines.worker.agreement": "messages of its own, and no part of running batches",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",
     "distnb.magics.expressions": "parsing alone, tested without a shell",
-    "distnb.widgets.status.status": "what %distnb returns: one module for each widget",
 }
 #: The registry of what stands for NumPy's functions, and who may read it: NumPy's protocols.
 REGISTRY = "FUNCTIONS"

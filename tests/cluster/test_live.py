@@ -114,7 +114,9 @@ def test_an_engine_that_stops_is_silent_and_one_that_is_killed_is_dead(doomed, c
     os.kill(pid, signal.SIGKILL)
     until(lambda: states()[1] == "dead")
     until(lambda: "dead: session.recover() starts new ones" in board._board.engines)
-    monkeypatch.setattr(dnb.config, "recover", "never")
+    monkeypatch.setattr(dnb.config, "recover", "never")  # too late: arrays can still be had
+    assert doomed.live().recover == "ask"
+    doomed.connection.keeps = False
     until(lambda: "dead: close the session and call dnb.start()" in board._board.engines)
     doomed.close()
     until(lambda: board.closed)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Protocol
 
 from distnb.client.batching.connection import Again, Connection, Outcome, Sent
+from distnb.client.batching.error_states import DEFAULT, ErrorState
 from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import Replies
@@ -23,7 +24,7 @@ from distnb.client.recovery.lineage import Lineage
 from distnb.client.recovery.rerun import rerun
 from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.client.recovery.unfinished import Unfinished
-from distnb.client.transport.contract import AnyTransport, share_of_node
+from distnb.client.transport.contract import AnyTransport, Buffers, share_of_node
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import interruptible
@@ -366,7 +367,7 @@ class Recovery:
             connection.repeat(sent, Again(commands, sent.again.buffers))
         lost = [h for h in plan.lost if h in ledger.kept]
         if lost:
-            connection.submit(tuple([ledger.again(h, lost=True) for h in lost]), [])
+            self._submit(tuple([ledger.again(h, lost=True) for h in lost]))
         for handle in lost:
             why = gone.get(handle) or self._torn(plan.lost[handle])
             ledger.lose(handle, why)
@@ -394,7 +395,7 @@ class Recovery:
             if not commands:
                 continue
             assert sent.again is not None
-            connection.submit(commands, sent.again.buffers, sent.errors)
+            self._submit(commands, sent.again.buffers, sent.errors)
             if lineage is None:
                 continue
             connection.wait()
@@ -407,12 +408,20 @@ class Recovery:
         if lineage is not None:
             lineage.ended()
 
+    def _submit(
+        self, commands: tuple[Command, ...], buffers: Buffers = (), errors: ErrorState = DEFAULT
+    ) -> None:
+        """Send commands to engines, which other notebooks may have reached as well."""
+        connection = self._session.connection
+        connection.is_our_turn(True)
+        connection.submit(commands, buffers, errors)
+
     def _run(self, *commands: Command) -> None:
         """Let engines run commands now; raises EngineError if they cannot."""
         if not commands:
             return
         connection = self._session.connection
-        connection.submit(commands, [])
+        self._submit(commands)
         connection.wait()
         outcome = connection.collect()
         if outcome is None:
