@@ -65,7 +65,7 @@ def memory_of(placed: Placed, dtype: Any, session: Any) -> Memory | None:
     if session.closed:
         return None
     size, spec = session.size, (placed.shape, placed.layout, np.dtype(dtype).itemsize)
-    mine, bases = base_bytes(*spec, size), session.bases()
+    mine, bases = base_bytes(*spec, size), [b for b in session.bases() if b.disk is None]
     others = all_bytes(bases, size)
     if any((b.shape, b.layout, b.dtype.itemsize) == spec for b in bases):  # else it is in reach
         others = others - mine
