@@ -1,17 +1,17 @@
 """Engines that have arrays in their own memory: others make them again, from how they came to be."""
 
 import os
-import sys
 import threading
 import time
-from pathlib import Path
 
 import ipyparallel
 import numpy as np
 import pytest
+from traitlets.config import Config
 
 import distnb as dnb
 from distnb.client.recovery import shared_memory
+from tests.faults import hosts
 from tests.faults.programs import Program
 from tests.faults.test_recovery import kill, numbers
 from tests.interrupting import CtrlC
@@ -189,29 +189,39 @@ def test_a_program_goes_on(doomed, seed):
 
 @pytest.fixture
 def theirs(monkeypatch, tmp_path):
-    """A cluster that somebody has started, whose engines may die."""
+    """Start a cluster of somebody's, whose engines may die; returns what does it."""
     monkeypatch.setenv(MARK, tmp_path.name)
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    cluster = ipyparallel.Cluster(
-        engines="mpi", n=2, controller_args=["--HeartMonitor.period=500"], log_level=40
-    )
-    cluster.start_and_connect_sync()
-    yield cluster
-    cluster.stop_cluster_sync()
+    for name, value in hosts.environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    made = []
+
+    def start(**options):
+        pauses = ["--HeartMonitor.period=500"]
+        cluster = ipyparallel.Cluster(
+            engines="mpi", n=2, controller_args=pauses, log_level=40, **options
+        )
+        made.append(cluster)
+        cluster.start_and_connect_sync()
+        return cluster
+
+    yield start
+    for cluster in made:
+        cluster.stop_cluster_sync()
     until(lambda: not marked(tmp_path.name))
 
 
 def test_engines_that_somebody_starts_again_take_over(theirs, capsys):
-    with dnb.connect(client=theirs.connect_client_sync()) as session:
-        go_on(session, theirs)
+    cluster = theirs()
+    with dnb.connect(client=cluster.connect_client_sync()) as session:
+        go_on(session, cluster)
         assert "arrays on engines as before" in capsys.readouterr().err
 
 
 @pytest.mark.tier("test-all")
 def test_engines_of_other_hosts_that_somebody_starts_again(apart, theirs, capsys):
-    with dnb.connect(client=theirs.connect_client_sync()) as session:
-        go_on(session, theirs)
+    cluster = theirs()
+    with dnb.connect(client=cluster.connect_client_sync()) as session:
+        go_on(session, cluster)
         assert "arrays on engines made again" in capsys.readouterr().err
 
 
@@ -223,9 +233,39 @@ def go_on(session, cluster):
             found[2].sum().item()
         with pytest.raises(dnb.EngineError, match="got 0, expected 2; start as many again"):
             session.recover()
-        before = dict(session.transport.client._engines)
-        cluster.start_engines_sync(n=2)
-        until(lambda: len(session.transport.client._engines.items() - before.items()) == 2)
+        start_again(session, cluster)
         if way == "recover":
             session.recover()
         same(found, wanted)
+
+
+def start_again(session, cluster):
+    client = session.transport.client
+    before = dict(client._engines)
+    cluster.start_engines_sync(n=2)
+    until(lambda: len(client._engines.items() - before.items()) == 2)
+
+
+# Several hosts
+
+
+@pytest.mark.mpich_only  # whose launcher can be told how to reach hosts
+@pytest.mark.tier("test-all")
+@pytest.mark.skipif(not hosts.possible(), reason="needs network namespaces")
+def test_a_host_that_is_lost_and_one_whose_link_is_cut(apart, theirs, tmp_path, capsys):
+    with hosts.Hosts(tmp_path, 2) as two:
+        settings = Config()
+        settings.MPILauncher.mpi_args = settings.MPIEngineSetLauncher.mpi_args = two.mpi
+        cluster = theirs(controller_ip=two.address, config=settings)
+        with dnb.connect(client=cluster.connect_client_sync()) as session:
+            assert {about["host"] for about in session.transport.about} == {*two.names}
+            assert session.transport.kind == "direct sockets"
+            found, wanted = program()
+            for fault in (two.lose, two.cut):
+                fault(two.names[1])
+                with pytest.raises(dnb.EngineError, match="start as many again"):
+                    found[2].sum().item()
+                two.join(two.names[1])
+                start_again(session, cluster)
+                same(found, wanted)
+    assert capsys.readouterr().err.count("arrays on engines made again") == 2

@@ -10,11 +10,13 @@ our own, ten times faster. The order of both is kept:
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import socket
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import zmq
 
@@ -117,10 +119,9 @@ class SocketTransport(IPyParallelTransport):
 
     def _open(self) -> SocketClient:
         keys = zmq.curve_keypair()
-        key, here = keys[0].decode(), socket.gethostname()
-        away = self._hosts != {here}
+        key, away = keys[0].decode(), self._hosts != {socket.gethostname()}
         call = functools.partial(self._call, self._everyone)
-        asked = call("open_server", key, here if away else "")
+        asked = call("open_server", key, _my_address(self.client) if away else "")
         try:
             sockets = SocketClient(self._all, asked.get(_PATIENCE), keys, self._order, call)
             if sockets.answers(_PATIENCE):
@@ -285,6 +286,20 @@ class _InOrder:
         """Tell whether the client takes an engine for alive."""
         key = self._client._engines.get(engine)
         return key is not None and key == self._keys.get(engine)
+
+
+def _my_address(client: ipyparallel.Client) -> str:
+    """Return the address of this host for others: that on the way to the controller.
+
+    Engines reach the controller, too. The name of a host may mean loopback, or nothing to others.
+    """
+    controller = urlsplit(str(client._config.get("registration", ""))).hostname or ""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((controller, 9))  # sends nothing
+        found = str(probe.getsockname()[0])
+        if not found.startswith("127."):
+            return found
+    return socket.gethostname()
 
 
 def _shared(client: ipyparallel.Client) -> SocketClient | None:
