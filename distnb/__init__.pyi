@@ -16,6 +16,9 @@ from numpy import base_repr as base_repr
 from numpy import binary_repr as binary_repr
 from numpy import bool as bool
 from numpy import bool_ as bool_
+from numpy import busday_count as busday_count
+from numpy import busday_offset as busday_offset
+from numpy import busdaycalendar as busdaycalendar
 from numpy import byte as byte
 from numpy import bytes_ as bytes_
 from numpy import cdouble as cdouble
@@ -24,6 +27,9 @@ from numpy import complex64 as complex64
 from numpy import complex128 as complex128
 from numpy import complexfloating as complexfloating
 from numpy import csingle as csingle
+from numpy import datetime64 as datetime64
+from numpy import datetime_as_string as datetime_as_string
+from numpy import datetime_data as datetime_data
 from numpy import double as double
 from numpy import dtype as dtype
 from numpy import dtypes as dtypes
@@ -56,6 +62,7 @@ from numpy import int_ as int_
 from numpy import intc as intc
 from numpy import integer as integer
 from numpy import intp as intp
+from numpy import is_busday as is_busday
 from numpy import issubdtype as issubdtype
 from numpy import iterable as iterable
 from numpy import little_endian as little_endian
@@ -83,6 +90,7 @@ from numpy import show_runtime as show_runtime
 from numpy import signedinteger as signedinteger
 from numpy import single as single
 from numpy import str_ as str_
+from numpy import timedelta64 as timedelta64
 from numpy import typecodes as typecodes
 from numpy import typename as typename
 from numpy import typing as typing
@@ -419,7 +427,7 @@ def around(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> Dis
     """Round to a number of decimals, as ``numpy.round``; halves go to the even one."""
 
 def array(
-    data: ArrayLike,
+    object: ArrayLike,
     dtype: DTypeLike | None = None,
     *,
     dist: Dist = None,
@@ -492,7 +500,7 @@ def asanyarray(
     """Make a distributed array, or return the data itself if it is one already."""
 
 def asarray(
-    data: ArrayLike,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = None,
     *,
@@ -600,7 +608,7 @@ def blackman(M: float, **where: Any) -> DistArray:
 def block(arrays: Nested) -> DistArray:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
 
-def broadcast_arrays(*args: ArrayLike) -> tuple[DistArray, ...]:
+def broadcast_arrays(*args: ArrayLike, subok: builtins.bool = False) -> tuple[DistArray, ...]:
     """Return views of one shape, as ``numpy.broadcast_arrays``; they cannot be written."""
 
 def broadcast_shapes(*args: Shape) -> Ints:
@@ -1060,7 +1068,7 @@ def full(
     """Make an array of one value, as ``numpy.full``."""
 
 def full_like(
-    prototype: ArrayLike,
+    a: ArrayLike,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = "K",
@@ -1682,7 +1690,7 @@ negative: _Unary
 nextafter: _Binary
 """Return the next float from ``x1`` towards ``x2``."""
 
-def nonzero(a: ArrayLike, /) -> tuple[DistArray, ...]:
+def nonzero(a: ArrayLike) -> tuple[DistArray, ...]:
     """Return the indices of the elements that are not zero, an array for each axis."""
 
 not_equal: _Binary
@@ -1702,7 +1710,7 @@ def ones(
     """Make an array of ones, as ``numpy.ones``."""
 
 def ones_like(
-    prototype: ArrayLike,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = "K",
     subok: builtins.bool = True,
@@ -2116,7 +2124,6 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> DistArray:
 
 def stack(
     arrays: Sequence[ArrayLike] | DistArray,
-    /,
     axis: SupportsIndex | None = 0,
     out: DistArray | None = None,
     *,
@@ -2242,6 +2249,7 @@ def tri(
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make a matrix with ones on and below a diagonal, zeros above."""
 
@@ -2287,16 +2295,16 @@ def unique(
 ) -> Any:
     """Return the distinct elements in order."""
 
-def unique_all(x: ArrayLike, /) -> UniqueAllResult:
+def unique_all(x: ArrayLike) -> UniqueAllResult:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
 
-def unique_counts(x: ArrayLike, /) -> UniqueCountsResult:
+def unique_counts(x: ArrayLike) -> UniqueCountsResult:
     """Return distinct elements and how many there are of each; each NaN is distinct."""
 
-def unique_inverse(x: ArrayLike, /) -> UniqueInverseResult:
+def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
     """Return distinct elements, and which one each element is; each NaN is distinct."""
 
-def unique_values(x: ArrayLike, /) -> DistArray:
+def unique_values(x: ArrayLike) -> DistArray:
     """Return distinct elements, in order; each NaN is distinct."""
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -2374,7 +2382,7 @@ def zeros(
     """Make an array of zeros, as ``numpy.zeros``."""
 
 def zeros_like(
-    prototype: ArrayLike,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: Order = "K",
     subok: builtins.bool = True,

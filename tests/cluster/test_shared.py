@@ -20,9 +20,9 @@ from tests.waiting import until
 
 @pytest.fixture(params=[0, 1], ids=["sent", "lent"])
 def session(engines, request):
-    """A session on the same engines that lends all, or nothing."""
+    """A session on the same engines, which have arrays to themselves, and lend all, or nothing."""
     with (
-        setting(shared=request.param, cutoff=0),
+        setting(shared=request.param, cutoff=0, recover="never"),
         dnb.connect(client=engines.transport.client) as found,
     ):
         yield found
@@ -194,7 +194,7 @@ def test_what_is_lent_may_change_right_after(session):
 
 def test_memory_that_was_lent_is_given_back(engines):
     with (
-        setting(shared=1, cutoff=0, pool_bytes=0),
+        setting(shared=1, cutoff=0, pool_bytes=0, recover="never"),
         dnb.connect(client=engines.transport.client) as session,
     ):
         used = "worker.store.memory.node.segment.used"

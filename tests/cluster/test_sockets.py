@@ -1,6 +1,7 @@
 """Batches take sockets of their own, guarded, in order with ipyparallel's messages; or ipyparallel."""
 
 import contextlib
+import gc
 import socket
 import time
 from pathlib import Path
@@ -405,6 +406,7 @@ def test_what_was_sent_is_a_snapshot(engines):
 def test_nothing_is_left(engines, client, newcomer):
     def state():
         engines.flush()
+        gc.collect()
         code = "import gc, os, distnb.engines.server.entry as e; gc.collect()\n"  # mapped memory has an fd
         code += "found = len(e._SERVERS), len(e._WORKERS), len(os.listdir('/proc/self/fd'))"
         return on_engines(client, code), len(list(Path("/proc/self/fd").iterdir()))

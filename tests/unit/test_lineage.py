@@ -11,6 +11,7 @@ from distnb.client.recovery import lineage as module
 from distnb.client.recovery.lineage import Lineage
 from distnb.client.recovery.rerun import rerun
 from distnb.common.config import config
+from distnb.formats.stored import stamp_of
 from distnb.wire.protocol import Apply, Bind, Collective, Create, Free, Function, Operand
 from tests.unit.test_rerun import RANKS, WHOLE, Engines, add, create, program
 
@@ -133,16 +134,56 @@ def test_what_a_file_has_is_read_if_that_takes_less():
     trial = Trial()
     trial.done(create(1, "fill"), create(2, "fill"), busy=10**9)
     trial.done(add(1, 2), busy=10**9)
-    reads = (create(1), Collective("file.read", (Operand(1, WHOLE),), (), (), 0))
-    trial.lineage.saved(1, reads, 5.0)
+    args = (("npy", __file__, stamp_of(__file__), (4,), "<f8", (), ()), WHOLE)
+    reads = (create(1), Collective("file.read", (Operand(1, WHOLE),), (), args, 0))
+    trial.lineage.saved({1: reads}, 5.0)
     assert names(trial.again()[0]) == [("create", 2), ("apply", 1)]
-    trial.lineage.saved(1, reads, 0.25)
-    assert names(trial.again()[0]) == [("create", 2), ("create", 1), ("collective", 1)]
-    assert trial.lineage.forecast().each == pytest.approx({1: 0.25, 2: 0.5})
+    trial.lineage.saved({1: reads}, 0.25)
+    trial.done(create(3), add(3, 1))  # it is still as it was
+    assert names(trial.again()[0])[-2:] == [("create", 1), ("collective", 1)]
+    assert trial.lineage.forecast().each == pytest.approx({1: 0.25, 2: 0.5, 3: 1.5})
     trial.done(add(1, 1), lost=[1])
     assert trial.again()[1] == {1}
-    trial.lineage.saved(1, reads, 9.0)  # it is the only way
+    trial.lineage.saved({1: reads}, 9.0)  # it is the only way
     assert trial.again()[1] == set()
+    trial.done(add(1, 1))
+    assert trial.again()[1] == set()
+
+
+def test_what_a_file_had_is_given_up_when_that_is_another():
+    trial, stamp = Trial(), (1, 2)
+    args = (("npy", "/nowhere", stamp, (4,), "<f8", (), ()), WHOLE)
+    trial.done(create(1), Collective("file.read", (Operand(1, WHOLE),), (), args, 0))
+    trial.done(create(2), add(2, 1), create(3, "fill"))
+    assert trial.again()[1] == {1, 2}
+    assert "file" in trial.lineage.spoiled[2]
+
+
+def test_what_depends_on_who_did_it_is_given_up():
+    trial = Trial()
+    trial.done(create(1), Collective("foreach.join", (Operand(1, WHOLE),), (), (), 0))
+    trial.done(create(2, "local"), create(3), add(3, 2), create(4, "fill"))
+    assert trial.again()[1] == {1, 2, 3}
+
+
+def test_two_deaths_at_what_is_not_the_same_are_one_of_each():
+    trial = Trial()
+    first, second = (create(1, "fill"),), (create(2), add(2, 1))
+    trial.done(*first)
+    trial.done(*second)
+    trial.lineage.ended(first)
+    trial.lineage.ended(second)
+    assert trial.again()[1] == set()
+    trial.lineage.ended(second)
+    assert trial.again()[1] == {2}
+
+
+def test_what_was_made_before_its_source_was_shown_stays_when_a_function_goes():
+    trial = Trial()
+    trial.done(create(1, "fill"), create(2), add(2, 1))
+    trial.done(Bind((("x", Operand(1, WHOLE)),)))
+    trial.done(Free((-5,)))
+    assert trial.again()[1] == {1}
 
 
 def test_what_is_kept_is_limited(monkeypatch):

@@ -129,7 +129,7 @@ def test_a_notebook_shows_them_when_they_come(session, busy, monkeypatch):
         outputs.append(bundle)
         return SimpleNamespace(update=lambda bundle, **_: outputs.append(bundle))
 
-    shell = SimpleNamespace(kernel=object())
+    shell = SimpleNamespace(kernel=object(), display_pub=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     a = dnb.arange(4)

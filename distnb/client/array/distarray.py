@@ -837,7 +837,7 @@ class DistArray(Array):
         try:
             return found(*args, **kwargs)
         except NotNumericError:
-            if not beside_text((*args, *kwargs.values())):
+            if not beside_text(func, (*args, *kwargs.values())):
                 raise
             return by_numpy(func, *args, **kwargs)
 

@@ -73,20 +73,27 @@ def _gathered(x: Any) -> Any:
     return type(x)(map(_gathered, x)) if type(x) in (list, tuple) else x
 
 
-def beside_text(given: Iterable[Any]) -> bool:
-    """Tell whether a function is given text, dates or records of NumPy's.
+#: NumPy's functions whose results have what they are given, in which strings are elements.
+_OF_ELEMENTS = (np.where, np.select, np.choose, np.insert)
+#: Those that write what they are given, by pickling what they cannot write otherwise.
+_TO_FILES = (np.save, np.savez, np.savez_compressed)
+
+
+def beside_text(function: Callable[..., Any], given: Iterable[Any]) -> bool:
+    """Tell whether a function of NumPy's is given text, times or records of NumPy's.
 
     No distributed array can hold what comes of these; NumPy's can.
     """
-    return any(map(_is_text, given))
+    kinds = "USMmV" if function not in _TO_FILES else ""
+    return any(_is_text(x, kinds, function in _OF_ELEMENTS) for x in given)
 
 
-def _is_text(x: object) -> bool:
+def _is_text(x: object, kinds: str, strings: bool) -> bool:
     if type(x) in (list, tuple):
-        return any(map(_is_text, cast(Sequence[object], x)))
-    if isinstance(x, str | bytes):
-        return True
-    return isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "USMmV"
+        return any(_is_text(each, kinds, strings) for each in cast(Sequence[object], x))
+    if isinstance(x, np.ndarray | np.generic):
+        return x.dtype.kind in kinds
+    return strings and isinstance(x, str | bytes)
 
 
 def decides(x: object) -> bool:

@@ -393,16 +393,18 @@ def _tell_lineage(
     session: Session, folder: str, written: list[tuple[Base, str]], seconds: float
 ) -> None:
     """Let new engines read there what takes longer to make again; reading takes as writing did."""
-    lineage, nbytes = session.recovery.lineage, sum(_nbytes(base) for base, _ in written)
+    lineage, found = session.recovery.lineage, dict[int, tuple[Command, ...]]()
+    if lineage is None:
+        return
     for base, file in written:
-        if lineage is None or not in_boxes(base.layout):  # these are read through others, in turns
+        if not in_boxes(base.layout):  # these are read through others, in turns
             continue
         handle, shape, site, view = base.handle, base.shape, base.site, View.whole(base.shape)
         stored, _ = npy.describe(os.path.join(folder, file))
         made = Create(handle, shape, base.dtype.str, base.layout, ("empty",), site)
         args = tuple(stored), view
-        read = Collective("file.read", (Operand(handle, view),), (), args, site)
-        lineage.saved(handle, (made, read), seconds * _nbytes(base) / max(nbytes, 1))
+        found[handle] = made, Collective("file.read", (Operand(handle, view),), (), args, site)
+    lineage.saved(found, seconds)
 
 
 def _nbytes(base: Base) -> int:

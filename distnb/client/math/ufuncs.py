@@ -322,7 +322,7 @@ def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
     try:
         return elementwise("where", *_first_array(*given))
     except NotNumericError:
-        if not beside_text((x, y)):
+        if not beside_text(np.where, (x, y)):
             raise
         return cast(Array, by_numpy(np.where, *given))  # NumPy's: it has text, or dates
 

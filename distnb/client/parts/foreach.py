@@ -230,7 +230,10 @@ def _run(
     arguments = (number, name, cuts.homes, tuple(described), apart)
     session.record(Collective("foreach", written, read, arguments, session.site()))
     session.functions.trim()
-    return Outcome(report, cuts.homes, name)
+    outcome = Outcome(report, cuts.homes, name)
+    if outcome.failures:  # which tasks had begun by then is another matter when it is done again
+        session.recovery.doubt([x.base for x in updates])
+    return outcome
 
 
 def _told_of(args: Sequence[Any], cuts: Sequence[Cuts]) -> list[str]:

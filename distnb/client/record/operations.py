@@ -112,7 +112,7 @@ def elementwise(
     try:
         found = _done(row, arrays, inputs, outs, where, options)
     except NotNumericError:
-        if not (is_new(out) and isinstance(row.run, np.ufunc) and beside_text(inputs)):
+        if not (is_new(out) and isinstance(row.run, np.ufunc) and beside_text(row.run, inputs)):
             raise
         return by_numpy(row.run, *inputs, where=where, **options)  # its result has times, or text
     return found[0] if row.nout == 1 else found

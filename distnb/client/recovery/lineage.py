@@ -8,7 +8,7 @@ have written, or on what was given up or failed, is lost with the engines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,9 @@ from distnb.client.batching.connection import Again, Outcome, Sent
 from distnb.client.batching.error_states import ErrorState
 from distnb.client.recovery.ledger import Ledger
 from distnb.client.recovery.rerun import makes
+from distnb.common.addresses import is_address
 from distnb.common.config import config
+from distnb.formats.stored import check_same
 from distnb.geometry.layout import Ints
 from distnb.wire.protocol import (
     Bind,
@@ -46,8 +48,20 @@ _DEATHS = 2
 _SHOWN = "%px code may have written it"
 _TORN = "what wrote it failed, or was given up"
 _DEADLY = "engines died as they did"
+_TAKEN = "which engine called the function for which part was settled as it was made"
+_WROTE = "it was of a file that was written"
+_OTHER = "the file that it was read from is another now"
 _CALLS = "a function that made it is gone"
 _LONG = "that would take longer than dnb.config.lineage, or too many steps"
+
+
+#: Collectives that read files, whose paths and stamps they have.
+_READING = ("file.parse", "file.read")
+#: Collectives whose results depend on more than what they read.
+_ONCE = {
+    **dict.fromkeys(("foreach.join", "foreach.join_sparse", "foreach.tell"), _TAKEN),
+    **dict.fromkeys(("file.append", "file.table", "file.write"), _WROTE),
+}
 
 
 class Forecast(NamedTuple):
@@ -98,6 +112,7 @@ class Lineage:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self._seconds_most = config.lineage
         self._past: list[_Past] = []
         #: The shapes of bases; of those that engines still had, when it was last looked.
         self._shapes: dict[int, Ints] = {}
@@ -105,9 +120,12 @@ class Lineage:
         self.spoiled: dict[int, str] = {}
         #: The bases that ``%px`` was shown, which it may write at any time.
         self._shown: set[int] = set()
+        #: Base -> commands that read it from a file, as it still is, and their seconds.
+        self._files: dict[int, tuple[tuple[Command, ...], float]] = {}
         #: Functions of the user's that engines do not have any more.
         self._dropped: set[int] = set()
-        #: How often engines have died as they did it again.
+        #: What engines have died of last as they did it again, and how often.
+        self._deadly: tuple[int, ...] = ()
         self._deaths = 0
         self._count, self._nbytes, self._seconds, self._next = 0, 0, 0.0, _FEW
 
@@ -126,13 +144,18 @@ class Lineage:
             self._keep(kept, sent, max([r.times.busy for r in replies], default=0) / 1e9)
         self._spoil([h for reply in replies for h in reply.lost], _TORN)
 
+    def doubt(self, bases: Iterable[int]) -> None:
+        """Note bases that what was done would not make again as they are."""
+        self._spoil(bases, _TORN)
+
     def _counts(self, command: Command, why: str = "") -> bool:
         """Tell whether a command makes something that can be made again; note what it does not.
 
         ``why``: what is in the way, if that is known.
         """
         if isinstance(command, Bind):
-            bound = [x.base for name, x in command.names if isinstance(x, Operand)]
+            names = [(name, x) for name, x in command.names if name not in command.sealed]
+            bound = [x.base for _, x in names if isinstance(x, Operand)]
             self._shown.update(bound)
             self._spoil(bound, _SHOWN)
             return False
@@ -141,11 +164,12 @@ class Lineage:
             self._shapes[command.base] = command.shape
         elif isinstance(command, Free):
             self._dropped.update([h for h in command.bases if h < 0])
-        why = why or self._spoiled_by(command)
+        why = why or _once(command) or self._spoiled_by(command)
         if why:
             self._spoil(writes, why)
             return False
         for base in writes:
+            self._files.pop(base, None)
             if base in self._shown:
                 self._spoil([base], _SHOWN)
             else:
@@ -184,7 +208,7 @@ class Lineage:
         return (
             times * self._count > _MOST
             or times * self._nbytes > _MOST_BYTES
-            or times * self._seconds > config.lineage
+            or times * self._seconds > self._seconds_most
         )
 
     # -- what of it is needed ------------------------------------------------------------------
@@ -194,6 +218,8 @@ class Lineage:
         if self._dropped:
             dropped, self._dropped = self._dropped, set()
             self._give_up(lambda command: _called(command) in dropped, _CALLS)
+        if any(_has_changed(c) for past in self._past for c in past.commands):
+            self._give_up(_has_changed, _OTHER)
         there = self._there = {h: kept.shape for h, kept in self._ledger.kept.items()}
         self.spoiled = {h: why for h, why in self.spoiled.items() if h in there}
         self._shown.intersection_update(there)
@@ -212,10 +238,12 @@ class Lineage:
     def _give_up(self, bad: Callable[[Command], bool], why: str) -> None:
         """Give up what bad commands make, and what was made of it."""
         before, self.spoiled = self.spoiled, {}
+        shown, self._shown = self._shown, set()  # it was not yet
         for i, past in enumerate(self._past):
             kept = tuple([c for c in past.commands if self._counts(c, why * bad(c))])
             self._past[i] = past._replace(commands=kept)
         self.spoiled |= before
+        self._shown = shown
 
     def _needed(self, needed: set[int], named: set[int], command: Command) -> Command | None:
         """Return a command if it writes what is needed after it, None if not.
@@ -243,7 +271,7 @@ class Lineage:
         there = [h for h in self._ledger.kept if h not in self.spoiled]
         origins, costs = self._origins(), self._costs()
         each = {h: _members(origins.get(h, 0), len(costs)) for h in there}
-        limits = np.array([_MOST, _MOST_BYTES, config.lineage]) / 2
+        limits = np.array([_MOST, _MOST_BYTES, self._seconds_most]) / 2
         chosen = np.zeros(len(costs), bool)
         for handle in sorted(there, key=lambda h: (costs[each[h]] / limits).max(axis=1).sum()):
             more = chosen | each[handle]
@@ -279,6 +307,7 @@ class Lineage:
 
     def replay(self, epoch: int) -> list[Sent]:
         """Return the batches that make again what can be made again, with deletions, all done."""
+        self._read_files()
         self._prune()
         there, seen, found = self._ledger.kept, set[int](), list[Sent]()
         for past in reversed(self._past):
@@ -309,10 +338,11 @@ class Lineage:
 
     def ended(self, deadly: Collection[Command] = ()) -> None:
         """Note that all was done again, or what engines died of; when that is often, give it up."""
-        self._deaths = self._deaths + 1 if deadly else 0
+        which = tuple(map(id, deadly))
+        self._deaths = self._deaths + 1 if which and which == self._deadly else bool(which)
+        self._deadly = which
         if self._deaths >= _DEATHS:
             self._deaths = 0
-            which = {*map(id, deadly)}
             self._give_up(lambda command: id(command) in which, _DEADLY)
 
     # -- what it would take --------------------------------------------------------------------
@@ -325,13 +355,56 @@ class Lineage:
         each = {h: float(costs[_members(origins.get(h, 0), len(costs)), 2].sum()) for h in there}
         return Forecast(self._seconds, each, dict(self.spoiled))
 
-    def saved(self, handle: int, commands: tuple[Command, ...], seconds: float) -> None:
-        """Note commands that read all of a base from a file, if that is how it is there sooner."""
-        if handle in self._shown or self.forecast().each.get(handle, seconds + 1) <= seconds:
-            return
-        self.spoiled.pop(handle, None)
+    def saved(self, bases: Mapping[int, tuple[Command, ...]], seconds: float) -> None:
+        """Note how bases can be read from files that they were just written to.
+
+        That is how they come to be, where nothing else makes them again; and it is tried for what
+        is as it was then, where it takes less. ``seconds``: of all of them.
+        """
+        self._prune()
+        self._files.clear()
+        each = seconds / max(len(bases), 1)
+        for handle, commands in bases.items():
+            if handle in self._shown:
+                continue
+            if handle in self.spoiled:
+                del self.spoiled[handle]
+                self._remember(commands, each)
+            else:
+                self._files[handle] = commands, each
+
+    def _remember(self, commands: tuple[Command, ...], seconds: float) -> None:
         nothing = Sent(0, 0, 0, None, (), (), again=Again((), []))
         self._keep(tuple([c for c in commands if self._counts(c)]), nothing, seconds)
+
+    def _read_files(self) -> None:
+        """Let bases be read from files that have them, if that is how they are there sooner."""
+        files, self._files = self._files, {}
+        costs = self.forecast().each if files else {}
+        for handle, (commands, seconds) in files.items():
+            if seconds < costs.get(handle, 0.0) and not any(map(_has_changed, commands)):
+                self._remember(commands, seconds)
+
+
+def _once(command: Command) -> str:
+    """Return why what a command makes cannot be made again whatever it reads, "" if it can."""
+    if isinstance(command, Create):
+        return _SHOWN if command.how[0] == "local" else ""
+    return _ONCE.get(command.op, "") if isinstance(command, Collective) else ""
+
+
+def _has_changed(command: Command) -> bool:
+    """Tell whether a command reads a file that is another now, or gone."""
+    if not (isinstance(command, Collective) and command.op in _READING):
+        return False
+    path, stamp = command.args[0][1:3] if command.op == "file.read" else command.args[:2]
+    if is_address(path):  # engines will see
+        return False
+    try:
+        check_same(path, stamp)
+    except (OSError, ValueError):
+        return True
+    return False
 
 
 def _called(command: Command) -> Any:

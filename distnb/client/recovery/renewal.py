@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 
@@ -139,6 +139,12 @@ class Recovery:
         self._session.ledger.done(outcome.sent, outcome.known)
         if self.lineage is not None:
             self.lineage.took(outcome)
+
+    def doubt(self, handles: Iterable[int]) -> None:
+        """Note bases whose content would be another one if what wrote it were done again."""
+        if self.lineage is not None:
+            with self._session.recorder.lock:
+                self.lineage.doubt(handles)
 
     def resize(self, engines: int, recut: Callable[[int], None]) -> None:
         """Go on with another number of engines, where those that are there have nothing to do.
@@ -354,9 +360,9 @@ class Recovery:
         if ledger.lays:
             self._run(session.memory.card(session.replies.expect()))
         session.functions.tell_again()
+        known = self._made_before()
         gone = {h: why for h, k in ledger.kept.items() if (why := self._gone(h, k))}
         shapes = {h: k.shape for h, k in ledger.kept.items()}
-        known = self._made_before()
         plan = rerun([*known, *orphans], connection.epoch, gone, shapes)
         self._run(*[ledger.again(h, h in gone) for h in ledger.kept])
         session.memory.forget_begun()  # what has been done only now has higher numbers

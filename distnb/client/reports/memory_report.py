@@ -166,7 +166,8 @@ def _deaths(session: Session, names: Mapping[int, tuple[str, ...]]) -> Deaths | 
     lineage = session.recovery.lineage
     if lineage is None:
         return None
-    found = lineage.forecast()
+    with session.recorder.lock:  # it changes with what is taken in
+        found = lineage.forecast()
     lost = [names[handle] or ("one without a name",) for handle in found.lost if handle in names]
     return Deaths(found.seconds, tuple([name for each in lost for name in each]))
 

@@ -321,14 +321,18 @@ def _goes_on(found: Session, timeout: float) -> bool:
     They may come within ``timeout`` seconds.
     """
     end = time.monotonic() + timeout
-    while found.connection.dead and found.connection.keeps:
+    while not _has_engines(found) and found.connection.keeps:
         with contextlib.suppress(EngineError):
             found.recover()
             break
         if time.monotonic() >= end:
             break
         time.sleep(_SOON)
-    return not found.connection.dead
+    return _has_engines(found)
+
+
+def _has_engines(found: Session) -> bool:
+    return not found.connection.dead and bool(found.transport.alive())
 
 
 def spmd(comm: object = None) -> Session:

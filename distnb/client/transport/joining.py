@@ -27,6 +27,8 @@ _SOON = 0.5
 _ANSWER, _GREETING = 10.0, 5.0
 #: Seconds in which engines end that are to, and others register when the first of them has.
 _TOGETHER = 2.0
+#: How often they are asked for their ranks, for so long each.
+_TIMES = 5
 
 
 class Joined:
@@ -55,39 +57,53 @@ class Joined:
         self._lock = threading.Lock()
         self._known = dict(client._engines)
         self._ids = list(client.ids)
+        self._n = len(self._ids)
         #: What engines have said of themselves, by their processes.
         self._about: dict[int, dict[str, Any]] = {}
 
     def renew(self, generation: int, engines: int | None = None) -> list[int]:
         """Return the ids of engines that were started in place of those of a generation.
 
-        Raises EngineError if there are not as many, or if one of those before is still there: it
-        could write into the arrays of the others.
+        Raises EngineError if there are not as many, ranks of one MPI job; or if one of those before
+        is still there: it could write into the arrays of the others.
         """
         with self._lock:
             if generation == self.generation:
-                self._ids = self._newcomers(engines or len(self._ids))
+                self._ids = self._newcomers()
                 self._known = dict(self.client._engines)
                 self._about.clear()
                 self.generation += 1
             return self._ids
 
-    def _newcomers(self, n: int) -> list[int]:
+    def _newcomers(self) -> list[int]:
         if not poll(lambda: not self._left(), _TOGETHER):
             got, do = f"processes {self._left()}, which still run", "end them first"
             raise EngineError(explain("engines that were there before", got, "none", do))
-        if poll(lambda: len(self._new()) >= n, _TOGETHER if self._new() else 0.0):
-            return self._new()
+        if not self._new():
+            self._look_again()
+        poll(lambda: len(self._new()) >= self._n, _TOGETHER if self._new() else 0.0)
+        found, what = self._new(), "engines in place of those that died"
+        if len(found) < self._n:
+            do = "start as many again, as these were started, then go on: they take over the arrays"
+            raise EngineError(explain(what, len(found), self._n, do))
+        if len(found) > self._n:
+            do = "end the others, and go on: they take over the arrays"
+            raise EngineError(explain(what, len(found), self._n, do))
+        places = _places(self.client, found)
+        if sorted(places) != [(rank, self._n) for rank in range(self._n)]:
+            expected, do = f"ranks of one MPI job of {self._n}", "start them with --engines=MPI"
+            raise EngineError(explain(what, f"(rank, size) {places}", expected, do))
+        return found
+
+    def _look_again(self) -> None:
+        """Look for another controller where this one was found."""
         client = None
         with contextlib.suppress(ConnectionError):
             client = None if self._again is None else self._again()
-        if client is None or len(client.ids) != n or _same(client, self.client):
-            there = len(self._new())
-            do = "start as many again, as these were started, then go on: they take over the arrays"
-            raise EngineError(explain("engines in place of those that died", there, n, do))
+        if client is None or _same(client, self.client):
+            return
         self.client.close(linger=0)
-        self.client = client
-        return list(client.ids)
+        self.client, self._known = client, {}
 
     def _left(self) -> list[int]:
         """Return the processes that were engines before and still run on this host."""
@@ -110,6 +126,21 @@ def _runs(about: dict[str, Any]) -> bool:
         return Path(f"/proc/{about['pid']}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def _places(client: ipyparallel.Client, ids: list[int]) -> list[tuple[int, int]]:
+    """Return the rank of each engine and the size of its world; ask again where that got lost.
+
+    A scheduler drops what is for an engine that has registered, and is not connected to it yet.
+    """
+    import ipyparallel
+
+    for _ in range(_TIMES):
+        asked = client[ids].pull(["mpi_rank", "mpi_size"], block=False)
+        with contextlib.suppress(ipyparallel.error.RemoteError, TimeoutError):
+            return [(int(rank), int(size)) for rank, size in asked.get(_TOGETHER)]
+    do = "wait until they have started, and see that they are started with --engines=MPI"
+    raise EngineError(explain("engines in place of those that died", "no answer", "one", do))
 
 
 def _same(one: ipyparallel.Client, other: ipyparallel.Client) -> bool:
