@@ -168,13 +168,12 @@ def test_what_depends_on_who_did_it_is_given_up():
 
 def test_two_deaths_at_what_is_not_the_same_are_one_of_each():
     trial = Trial()
-    first, second = (create(1, "fill"),), (create(2), add(2, 1))
-    trial.done(*first)
-    trial.done(*second)
-    trial.lineage.ended(first)
-    trial.lineage.ended(second)
+    trial.done(create(1, "fill"))
+    trial.done(create(2), create(3), add(3, 1), add(2, 3), Free((3,)))
+    trial.lineage.ended(1)
+    trial.lineage.ended(2)
     assert trial.again()[1] == set()
-    trial.lineage.ended(second)
+    trial.lineage.ended(2)
     assert trial.again()[1] == {2}
 
 

@@ -8,7 +8,7 @@ have written, or on what was given up or failed, is lost with the engines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,9 +124,8 @@ class Lineage:
         self._files: dict[int, tuple[tuple[Command, ...], float]] = {}
         #: Functions of the user's that engines do not have any more.
         self._dropped: set[int] = set()
-        #: What engines have died of last as they did it again, and how often.
-        self._deadly: tuple[int, ...] = ()
-        self._deaths = 0
+        #: The batch of which engines have died last as they did it again, and how often.
+        self._deadly = self._deaths = 0
         self._count, self._nbytes, self._seconds, self._next = 0, 0, 0.0, _FEW
 
     # -- what engines have done ----------------------------------------------------------------
@@ -189,7 +188,7 @@ class Lineage:
     def _keep(self, commands: tuple[Command, ...], sent: Sent, seconds: float) -> None:
         if not commands:
             return
-        self._past.append(_Past(commands, sent, seconds / len(commands)))
+        self._past.append(_Past(commands, _without(sent, commands), seconds / len(commands)))
         self._measure(self._past[-1:])
         if self._count > self._next or self._full(1):
             self._prune()
@@ -239,11 +238,12 @@ class Lineage:
         """Give up what bad commands make, and what was made of it."""
         before, self.spoiled = self.spoiled, {}
         shown, self._shown = self._shown, set()  # it was not yet
+        files, self._files = self._files, {}
         for i, past in enumerate(self._past):
             kept = tuple([c for c in past.commands if self._counts(c, why * bad(c))])
             self._past[i] = past._replace(commands=kept)
         self.spoiled |= before
-        self._shown = shown
+        self._shown, self._files = shown, files
 
     def _needed(self, needed: set[int], named: set[int], command: Command) -> Command | None:
         """Return a command if it writes what is needed after it, None if not.
@@ -253,7 +253,7 @@ class Lineage:
         if needed.isdisjoint(command.writes):
             if isinstance(command, Create) and command.base in named:
                 named.discard(command.base)
-                return command._replace(how=("empty",))
+                return command if command.bare else command._replace(how=("empty",))
             return None
         for base in command.writes:
             if makes(command, base, self._there):
@@ -336,13 +336,13 @@ class Lineage:
         quiet = [reply._replace(warnings=()) for reply in outcome.replies]
         return outcome._replace(replies=quiet)
 
-    def ended(self, deadly: Collection[Command] = ()) -> None:
-        """Note that all was done again, or what engines died of; when that is often, give it up."""
-        which = tuple(map(id, deadly))
-        self._deaths = self._deaths + 1 if which and which == self._deadly else bool(which)
-        self._deadly = which
+    def ended(self, deadly: int = 0) -> None:
+        """Note that all was done again, or at which batch engines died; if often, give it up."""
+        self._deaths = self._deaths + 1 if deadly and deadly == self._deadly else bool(deadly)
+        self._deadly = deadly
         if self._deaths >= _DEATHS:
             self._deaths = 0
+            which = {id(c) for p in self._past if p.sent.number == deadly for c in p.commands}
             self._give_up(lambda command: id(command) in which, _DEADLY)
 
     # -- what it would take --------------------------------------------------------------------
@@ -415,11 +415,12 @@ def _called(command: Command) -> Any:
 
 
 def _without(sent: Sent, kept: tuple[Command, ...]) -> Sent:
-    """Return a batch without the data of what is not kept."""
+    """Return a batch without the data of what is not kept, and without what was replied."""
     again = sent.again
     assert again is not None
     data = any(map(_is_data, kept))
-    return sent._replace(commands=(), again=Again((), again.buffers if data else []))
+    again = Again((), again.buffers if data else [])
+    return sent._replace(ticket=None, commands=(), again=again)
 
 
 def _is_data(command: Command) -> bool:

@@ -408,7 +408,7 @@ class Recovery:
             outcome = connection.collect()
             if outcome is None or not outcome.known:
                 self._deaths -= 1  # that was not at what had been on its way
-                lineage.ended(commands)
+                lineage.ended(sent.number)
                 raise EngineError(connection.dead or explain(*_FAULTY))
             self._blamed = session.replies.take(lineage.redone(outcome)) or self._blamed
         if lineage is not None:
