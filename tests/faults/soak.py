@@ -1,7 +1,7 @@
-"""Random programs under random faults: ``python -m tests.faults.soak SECONDS [SEED]``.
+"""Random programs under random faults: ``python -m tests.faults.soak SECONDS [SEED] [apart]``.
 
 Each program has a seed of its own, which is printed with what was done to it; with a seed only that
-program runs. Whatever is wrong ends the run: a number that is not NumPy's, an error that no user
+program runs. With ``apart`` engines and notebook share no memory. Whatever is wrong ends the run: a number that is not NumPy's, an error that no user
 could make anything of, a wait that does not end, a process that is left.
 """
 
@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.recovery import shared_memory
 from tests.faults.processes import below, launchers_of
 from tests.faults.programs import Program
 from tests.stopping import stopped
@@ -222,7 +223,11 @@ def small_disk():
 def main():
     """Run for some seconds, and tell what came of it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    seconds, *seed = [int(word) for word in sys.argv[1:]]
+    words = sys.argv[1:]
+    if "apart" in words:
+        words.remove("apart")
+        shared_memory.new_segment = lambda *args, **options: None
+    seconds, *seed = map(int, words)
     with small_disk() as full, dnb.start(2) as session:
         found = programs(session, seconds, seed[0] if seed else None, full)
     print(sum(map(len, found.values())), "faults")

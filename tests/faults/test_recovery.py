@@ -492,10 +492,10 @@ def test_random_programs_are_numpys_or_say_what_is_lost(doomed, seed):
 @pytest.mark.tier("test-all")
 @pytest.mark.timeout(600)
 @pytest.mark.ways("openmpi")
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_program_under_faults_of_all_kinds(monkeypatch, seed):
+@pytest.mark.parametrize("options", [["1"], ["2"], ["3", "apart"]])
+def test_a_program_under_faults_of_all_kinds(monkeypatch, options):
     """What ``python -m tests.faults.soak`` does for as long as one likes."""
     monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
-    command = [sys.executable, "-m", "tests.faults.soak", "0", str(seed)]
+    command = [sys.executable, "-m", "tests.faults.soak", "0", *options]
     found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert found.stdout.endswith("all is well\n"), found.stdout + found.stderr
