@@ -1,8 +1,9 @@
 """Random programs under random faults: ``python -m tests.faults.soak SECONDS [SEED] [apart]``.
 
 Each program has a seed of its own, which is printed with what was done to it; with a seed only that
-program runs. With ``apart`` engines and notebook share no memory. Whatever is wrong ends the run: a number that is not NumPy's, an error that no user
-could make anything of, a wait that does not end, a process that is left.
+program runs. With ``apart`` engines and notebook share no memory. Whatever is wrong ends the run:
+a number that is not NumPy's, an error that no user could make anything of, a wait that does not
+end, a process that is left.
 """
 
 import contextlib
