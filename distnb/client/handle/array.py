@@ -482,7 +482,7 @@ def _hand_over(base: Base, near: np.ndarray) -> None:
     else:
         base.move(base.layout)
         parts = None if base.memory is not None else parts_of(session.size, near, base.layout)
-        record_creation(base, base.laid("same") if parts is None else ("data", parts))
+        record_creation(base, base.laid("same") if parts is None else ("data", parts), new=False)
 
 
 def create(
@@ -508,7 +508,9 @@ def create(
     memory = room_for(session, shape, dtype, layout, touched) if stays else None
     if memory is not None and mine:
         fill(memory, shape, how)
-        return Array.made(Base.reached(session, memory, layout, memory), View.whole(shape))
+        base = Base.reached(session, memory, layout, memory)
+        base.site = session.site()
+        return Array.made(base, View.whole(shape))
     base = Base(session, shape, dtype, layout)
     base.memory = memory
     record_creation(base, base.laid(*how))
@@ -530,10 +532,14 @@ def room_for(
     return session.memory.take(shape, dtype, session.connection.settled, mine)
 
 
-def record_creation(base: Base, how: tuple[Any, ...]) -> None:
-    """Record the creation of a base on the engines; ``how`` is as in :func:`create`."""
+def record_creation(base: Base, how: tuple[Any, ...], new: bool = True) -> None:
+    """Record the creation of a base on the engines; ``how`` is as in :func:`create`.
+
+    One that is not ``new`` was made at another line, which may not be known.
+    """
     session = base.session
-    site = base.site = session.site()
+    site = session.site()
+    base.site = site if new else base.site
     command = Create(base.handle, base.shape, base.dtype.str, base.layout, how, site)
     if how[0] == "data":
         session.attach(how[1], lambda slot: command._replace(how=("data", slot)))

@@ -67,6 +67,7 @@ def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:
     if memory is not None:  # engines find it there
         memory[...] = data
         base = Base.reached(session, memory, layout, memory)
+        base.site = session.site()
         if session.memory.disk is not None and data.nbytes > 1 << 20:
             leave(base)  # only then it counts, and can go to disk
         return Array.made(base, View.whole(data.shape))
