@@ -788,3 +788,10 @@ def test_whatever_a_library_raises_of_a_damaged_file_names_it(here, session, mon
         patch.setattr(parquet._Sheet, "missing", lambda *_: False)
         with pytest.raises(ValueError, match=r"x.parquet, row group 0: got elements .* missing"):
             dnb.open("x.parquet", "x").read(dist="block")
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.zarr"])
+def test_what_an_array_has_itself_is_no_option(here, session, name):
+    with pytest.raises(TypeError, match=r"save\(\): got options \['dtype'\], expected others"):
+        dnb.save(name, numbers((3, 4)), dtype="f4")
+    assert os.listdir(".") == []

@@ -377,6 +377,9 @@ def save(
             )
         save_npy(file, arr, allow_pickle)
         return
+    if taken := {"data", "dtype", "shape"} & options.keys():
+        got, do = f"options {sorted(taken)}", "save x.astype(dtype), or x.reshape(shape)"
+        raise TypeError(explain("save()", got, "others: these are the array's", do))
     x = asarray(arr)
     place = once(x.session, row.place, path, name, overwrite)
     given = place.options | options | ({"attrs": dict(attrs)} if attrs else {})
