@@ -11,6 +11,7 @@ import itertools
 import math
 import re
 import warnings
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -403,6 +404,9 @@ CASES = {
         "xp.datetime64('2020-01-01') + xp.arange(3) * xp.timedelta64(1, 'h')",
         "xp.add(A([1, 2]), np.timedelta64(1, 's'))",
         "xp.multiply(A([1.5, 2]), np.timedelta64(10, 's'), where=A([True, True]))",
+        "A([0, 1, 2]) * timedelta(1)",
+        "timedelta(1) * A([0.5, 1])",
+        "A([0, 1, 2]) + datetime(2020, 1, 1)",
         "xp.busday_count(np.datetime64('2020-01-01'), np.datetime64('2020-02-01'))",
         "xp.where(A([1, 2]) > 1, 'hi', 'lo')",
         "xp.where(A([1, 2]) > 1, np.array(['a', 'b']), '')",
@@ -574,7 +578,7 @@ def run(code, xp, statement=False):
         return made if xp is np else dnb.array(made)
 
     names = {"xp": xp, "A": make, "np": np, "math": math, "INF": INF, "NAN": NAN}
-    names |= {"Level": Level, "Ratio": Ratio}
+    names |= {"Level": Level, "Ratio": Ratio, "timedelta": timedelta, "datetime": datetime}
     if not statement:
         return eval(code, names)
     exec(code, names)

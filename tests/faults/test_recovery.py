@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import ipyparallel
 import numpy as np
 import pytest
 
@@ -378,6 +379,25 @@ def test_engines_that_die_while_they_take_over(doomed, monkeypatch):
     monkeypatch.setattr(doomed.recovery, "_take_over", dying)
     kill(doomed, 0)
     np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50) + 1)
+    assert not left
+
+
+def test_new_engines_that_are_gone_before_they_are_reached(doomed, monkeypatch):
+    """What ipyparallel says of that is no EngineError."""
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+    kind = type(doomed.transport)
+    reach, left = kind._reach, [True]
+
+    def gone(self, ids):
+        if left:
+            left.pop()
+            raise ipyparallel.error.NoEnginesRegistered("none")
+        reach(self, ids)
+
+    monkeypatch.setattr(kind, "_reach", gone)
+    kill(doomed)
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
     assert not left
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,6 +125,8 @@ def unary(ufunc: np.ufunc, run: Callable[[Any], Any]) -> Callable[[Any], Any]:
 _LISTS = frozenset((list, tuple))
 _REPEATED = (list, tuple, str, bytes, bytearray)
 
+#: Times of Python, and pandas', of which NumPy makes arrays.
+_TIMES = (date, timedelta)
 _SIGNED = (int, np.signedinteger)
 
 #: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.
@@ -169,11 +172,12 @@ def _operate(
     if x.single and not x.shape and _is_pythons(y):  # a duration or a fraction, beside a scalar
         number = np.asarray(x)[()]
         return run(y, number) if swap else run(number, y)
-    if ufunc not in _EQUALITY and (y is None or _is_pythons(y)):
+    is_time = isinstance(y, _TIMES) and not into and ufunc not in _EQUALITY
+    if ufunc not in _EQUALITY and not is_time and (y is None or _is_pythons(y)):
         return NotImplemented  # Python asks it, and says that this is not supported
     if into:
         return NotImplemented if takes_over(y) else ufunc(x, y, out=(x,))
-    if is_derived(y):  # its operators may be others, as those of matrices
+    if is_time or is_derived(y):  # its operators may be others, as those of matrices
         return by_numpy(run, y, x) if swap else by_numpy(run, x, y)
     if _defers(y, swap):
         return NotImplemented

@@ -291,7 +291,12 @@ class IPyParallelTransport(Transport["Results"]):
             known = self.foreign + 1
             self.client = self._source.client
             self._own = len(self.client.history) - known
-        self._reach(ids)
+        try:
+            self._reach(ids)
+        except (EngineError, SessionError):
+            raise
+        except Exception as error:  # ids that are gone, where these have died, too: several types
+            raise self._gone(error) from error
 
     def start_others(self, generation: int, engines: int | None = None) -> None:
         if self._source is not None:
