@@ -84,7 +84,7 @@ ORDER: dict[str, str] = {
         deferred recorder connection replies
     """,
     "distnb.client.recovery": """
-        shared_memory ledger rerun lineage unfinished renewal keeper keeping
+        shared_memory rerun ledger lineage unfinished renewal keeper keeping
     """,
     "distnb.client.session": "journal windows observing progress sharing session bases current",
     "distnb.client.handle": """

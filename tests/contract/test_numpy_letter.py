@@ -1315,3 +1315,38 @@ def test_lines_of_numbers_and_an_output(place, line):
 
     with setting(place=place), np.errstate(all="ignore"):
         agree(lambda: run(np), lambda: run(dnb))
+
+
+def test_what_is_refused_leaves_engines_as_they_were(session):
+    """What does not fit was written in part: engines died of it."""
+    x = dnb.array(np.ones(400), dist="block", session=session)
+    for other in (None, 10**30, np.longdouble(1)):
+        with pytest.raises(TypeError, match="dtype: got"):
+            dnb.concatenate([x, [other]])
+        assert (x + 1).sum().item() == 800
+
+
+def test_a_part_of_an_array_that_nobody_has_is_no_place_for_others(session):
+    """A pass follows the next result only if all of what it wrote can lie as that does."""
+    x = dnb.array(np.ones((400, 3)), dist="block", session=session)
+    for more in (1, 5):
+        part = dnb.empty((400 + more, 3), dist="block")
+        part[:400] = x
+        del part
+        np.testing.assert_array_equal((x + 1).to_numpy(), np.full((400, 3), 2.0))
+    dnb.empty(401, dist="block")[:400] = x[:, 0]
+    assert (x[:, 0] * 5).sum().item() == 2000
+
+
+def test_what_is_missing_in_pandas_is_no_number(session):
+    pd = pytest.importorskip("pandas")
+    x = dnb.array(np.arange(4), dist="block", session=session)
+    with pytest.raises(ValueError, match="missing values"):
+        x[:3] = pd.array([1, None, 3])
+    np.testing.assert_array_equal(x.to_numpy(), np.arange(4))
+    y = dnb.array(np.ones(4), dist="block", session=session)
+    y[:3] = pd.array([True, None, False])
+    np.testing.assert_array_equal(y.to_numpy(), [1, np.nan, 0, 1])
+    for other in (pd.Timestamp("2020"), pd.Timedelta(1), pd.NaT):
+        assert not dnb.asarray(x == other).any()
+        assert dnb.asarray(x != other).shape == (4,)

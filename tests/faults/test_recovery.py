@@ -382,6 +382,31 @@ def test_engines_that_die_while_they_take_over(doomed, monkeypatch):
     assert not left
 
 
+def test_what_was_lost_before_engines_died_is_not_there(doomed, gate, at_once):
+    """Although nobody has it any more but a batch on its way."""
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+
+    def fails(part):
+        raise ZeroDivisionError("mine")
+
+    die = caught(doomed, gate, 1)
+    bad = dnb.map(fails, x, dtype=float)
+    doomed.send()
+    y = bad + 1
+    del bad
+    total = die()
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        doomed.flush()
+    assert total.item() == 9
+    lost(y.to_numpy)
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+    y[:] = x
+    doomed.flush()
+    kill(doomed)  # and what is good again stays
+    np.testing.assert_array_equal(y.to_numpy(), numbers(50, 50))
+
+
 def test_new_engines_that_are_gone_before_they_are_reached(doomed, monkeypatch):
     """What ipyparallel says of that is no EngineError."""
     x = dnb.array(numbers(50, 50))

@@ -369,10 +369,14 @@ class Connection:
             return error
         return EngineError(f"{error}, or call session.recover(): others take over the arrays")
 
-    def hand_over(self) -> None:
-        """Note that other engines begin to take over from those that died."""
+    def hand_over(self) -> BaseException | None:
+        """Note that other engines begin to take over from those that died.
+
+        Returns what a command had raised before, and nobody was told of.
+        """
         self.orphans = []
-        self._error = None
+        error, self._error = self._error, None
+        return None if isinstance(error, EngineError) else error
 
     def recount(self, sent: int) -> None:
         """Take it that so many commands were sent so far."""

@@ -475,16 +475,16 @@ def _listed(value: Any, dtype: np.dtype) -> Any:
         return np.asarray(value, dtype)
     if isinstance(value, Array | int | float | complex | np.number):
         return value
-    known = ""
-    if hasattr(type(value), "__array__"):  # it may be a file; of SciPy's sparse ones NumPy has none
-        known = getattr(getattr(value, "dtype", None), "kind", "")
-    if (known or np.asarray(value).dtype.kind) in "USO":
+    # It may be a file; of SciPy's sparse arrays NumPy has none.
+    kind = getattr(value, "dtype", None) if hasattr(type(value), "__array__") else None
+    if not isinstance(kind, np.dtype | None):  # as of pandas, where some may be missing
+        return np.asarray(value, dtype)
+    if (np.asarray(value).dtype if kind is None else kind).kind in "USO":
         try:
             return np.asarray(value, dtype)
         except ValueError as error:
-            raise ValueError(
-                explain("value to assign", f"{value!r} ({error})", f"{dtype}", "assign a number")
-            ) from None
+            got, do = f"{value!r} ({error})", "assign a number"
+            raise ValueError(explain("value to assign", got, f"{dtype}", do)) from None
     return value
 
 

@@ -172,13 +172,14 @@ def _operate(
     if x.single and not x.shape and _is_pythons(y):  # a duration or a fraction, beside a scalar
         number = np.asarray(x)[()]
         return run(y, number) if swap else run(number, y)
-    is_time = isinstance(y, _TIMES) and not into and ufunc not in _EQUALITY
+    is_time = isinstance(y, _TIMES) and not into
     if ufunc not in _EQUALITY and not is_time and (y is None or _is_pythons(y)):
         return NotImplemented  # Python asks it, and says that this is not supported
     if into:
         return NotImplemented if takes_over(y) else ufunc(x, y, out=(x,))
     if is_time or is_derived(y):  # its operators may be others, as those of matrices
-        return by_numpy(run, y, x) if swap else by_numpy(run, x, y)
+        found = by_numpy(run, y, x) if swap else by_numpy(run, x, y)
+        return array_of(x.session, found) if is_time and ufunc in COMPARISONS else found
     if _defers(y, swap):
         return NotImplemented
     try:

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.batching.connection import Sent
+from distnb.client.batching.connection import Outcome, Sent
 from distnb.client.batching.entries import Entry
 from distnb.client.batching.handle_table import HandleTable
+from distnb.client.recovery.rerun import makes
 from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.geometry.layout import Ints, Layout
 from distnb.wire.protocol import Collective, Command, Create, Free
@@ -31,6 +32,10 @@ _REPEATABLE = frozenset(
     ("sparse.each", "sparse.lay", "sparse.plan", "sparse.route", "sparse.rows", "sparse.times")
     + ("sparse.turn",)
 )
+
+
+#: Why a base is lost that engines have told of.
+_FAILED = "a command that writes it failed"
 
 
 class Kept(NamedTuple):
@@ -71,6 +76,8 @@ class Ledger:
         self.lays = False
         #: Place -> memory there that a notebook before this one has left, of what is to be made.
         self.found: dict[int, np.ndarray] = {}
+        #: Those of which the content is lost.
+        self._lost: set[int] = set()
         #: Base with a maker -> the bases that this reads.
         self._sources: dict[int, frozenset[int]] = {}
         #: Bytes that are free as soon as engines have done what is on its way.
@@ -140,11 +147,13 @@ class Ledger:
             memory = self.found.pop(how[1], None) if before is None else before.memory
         why = how[2] if how[0] == "lost" else ""
         self.kept[handle] = Kept(shape, dtype, layout, memory, site, why=why)
+        self._change(handle, why=why)
         return command
 
     def forget_but(self, handles: Collection[int]) -> None:
         """Forget those that nobody has any more, which engines have not dropped yet."""
         self.kept = {h: found for h, found in self.kept.items() if h in handles}
+        self._lost.intersection_update(handles)
         self._sources = {h: found for h, found in self._sources.items() if h in handles}
 
     def lies(self, handle: int, memory: np.ndarray) -> None:
@@ -214,18 +223,34 @@ class Ledger:
     def _change(self, handle: int, **changes: Any) -> None:
         if handle in self.kept:
             self.kept[handle] = self.kept[handle]._replace(**changes)
+            if "why" in changes:
+                (self._lost.add if changes["why"] else self._lost.discard)(handle)
 
     def _nbytes(self, handle: int) -> int:
         found = self.kept.get(handle)
         return 0 if found is None or found.memory is None else found.memory.nbytes
 
-    def done(self, sent: Sent, known: bool) -> None:
-        """Give back the places of what engines have dropped, if that is known."""
+    def done(self, outcome: Outcome) -> None:
+        """Note what engines have lost in a batch, and give back the places of what they dropped.
+
+        The former of bases, too, that nobody has any more: batches on their way may read them.
+        """
+        sent, replies, known = outcome
+        lost = {h for reply in replies for h in reply.lost}
+        if not known:
+            lost.update([h for command in sent.commands for h in command.writes])
+        for command in sent.commands if self._lost else ():
+            for handle in self._lost.intersection(command.writes, self.kept) - lost:
+                if makes(command, handle, {handle: self.kept[handle].shape}):
+                    self._change(handle, why="")
+        for handle in lost:
+            self._change(handle, why=_FAILED)
         for handle in sent.freed:
             self._leaving -= self._nbytes(handle)
             if known:
                 self.kept.pop(handle, None)
                 self._sources.pop(handle, None)
+                self._lost.discard(handle)
 
     def close(self) -> None:
         """Let all go."""

@@ -136,7 +136,7 @@ class Recovery:
 
     def took(self, outcome: Outcome) -> None:
         """Note what engines have done of a batch."""
-        self._session.ledger.done(outcome.sent, outcome.known)
+        self._session.ledger.done(outcome)
         if self.lineage is not None:
             self.lineage.took(outcome)
 
@@ -354,7 +354,7 @@ class Recovery:
         """
         session = self._session
         connection, ledger = session.connection, session.ledger
-        connection.hand_over()
+        self._blamed = connection.hand_over() or self._blamed
         session.unfinished.forget_given_up()
         session.memory.forget_begun()
         if ledger.lays:

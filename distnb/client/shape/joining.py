@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.arguments import Nested
-from distnb.client.handle.array import Array, Elements, create
+from distnb.client.handle.array import Array, Elements, create, numeric
 from distnb.client.handle.conversion import array_of, check_session
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import no_bool, one_axis
@@ -192,7 +192,7 @@ def _joined_dtype(
     """Ask NumPy for the dtype of joined arrays."""
     samples = [np.empty(0, p.dtype) for p in parts]
     if out is None:
-        return np.concatenate(samples, dtype=dtype, casting=casting).dtype
+        return numeric(np.concatenate(samples, dtype=dtype, casting=casting).dtype)
     into = out if isinstance(out, np.ndarray) else outputs(out, 1)[0]
     found = np.empty(0, into.dtype)
     return np.concatenate(samples, out=found, dtype=dtype, casting=casting).dtype

@@ -215,7 +215,8 @@ class Group:
         brought = [_placed(Operand(b, v), specs) for b, views in self.read.items() for v in views]
         span = range(self.positions[0], position + 1)
         layout = None
-        if len(command.outs) == 1 and self.written.keys().isdisjoint(self.read):
+        whole = all(view.is_whole(specs[base].shape) for base, view in self.written.items())
+        if len(command.outs) == 1 and whole and self.written.keys().isdisjoint(self.read):
             layout = new_layout(lead, self.written, brought, lives, span)
         if layout is None:
             return False
