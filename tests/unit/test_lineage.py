@@ -141,7 +141,8 @@ def test_what_a_file_has_is_read_if_that_takes_less():
     trial.lineage.saved({1: reads}, 0.25)
     trial.done(create(3), add(3, 1))  # it is still as it was
     assert names(trial.again()[0])[-2:] == [("create", 1), ("collective", 1)]
-    assert trial.lineage.forecast().each == pytest.approx({1: 0.25, 2: 0.5, 3: 1.5})
+    assert names(trial.again()[0])[-2:] == [("create", 1), ("collective", 1)]  # and once more
+    assert trial.lineage.forecast().each == pytest.approx({1: 1.5, 2: 0.5, 3: 1.5})
     trial.done(add(1, 1), lost=[1])
     assert trial.again()[1] == {1}
     trial.lineage.saved({1: reads}, 9.0)  # it is the only way

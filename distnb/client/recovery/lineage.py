@@ -307,8 +307,16 @@ class Lineage:
 
     def replay(self, epoch: int) -> list[Sent]:
         """Return the batches that make again what can be made again, with deletions, all done."""
+        past, files = self._past, self._files
         self._read_files()
         self._prune()
+        found = self._with_deletions(epoch)
+        self._past, self._files = past, files  # a file may be another one the next time
+        self._prune()
+        return [*found, self._lost(epoch)]
+
+    def _with_deletions(self, epoch: int) -> list[Sent]:
+        """Return what is kept, with deletions of what nothing needs any more."""
         there, seen, found = self._ledger.kept, set[int](), list[Sent]()
         for past in reversed(self._past):
             commands = list[Command]()
@@ -323,7 +331,7 @@ class Lineage:
             count = len(commands)
             again = again._replace(commands=tuple(commands[::-1]), done=count, begun=count)
             found.append(past.sent._replace(epoch=epoch, again=again, errors=_QUIET))
-        return [*found[::-1], self._lost(epoch)]
+        return found[::-1]
 
     def _lost(self, epoch: int) -> Sent:
         """Return what tells engines of bases that are lost: they may have had to be made."""
@@ -380,6 +388,7 @@ class Lineage:
     def _read_files(self) -> None:
         """Let bases be read from files that have them, if that is how they are there sooner."""
         files, self._files = self._files, {}
+        self._past = self._past.copy()
         costs = self.forecast().each if files else {}
         for handle, (commands, seconds) in files.items():
             if seconds < costs.get(handle, 0.0) and not any(map(_has_changed, commands)):
