@@ -26,7 +26,8 @@ class LocalMagics(Magics):
         """Run a cell on every engine, with the notebook's arrays as their parts: NumPy's arrays.
 
         As ``%%px``, whose options it takes, but that ``A`` is what is ``A.local`` there. What is
-        written into a part is written into the array.
+        written into a part is written into the array; what the cell binds to the name of an array
+        goes with the cell.
 
         Examples::
 

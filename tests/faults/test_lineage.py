@@ -149,6 +149,16 @@ def test_a_file_that_is_another_now(doomed, tmp_path):
     lost(b.to_numpy, "the file that it was read from is another now")
 
 
+def test_what_cannot_be_kept_changes_nothing(doomed):
+    """To ask for it on engines that share no memory is refused, and they are followed as before."""
+    x = dnb.arange(2000.0) * 2
+    doomed.flush()
+    with pytest.raises(dnb.EngineError, match="keep: got no memory that processes share"):
+        doomed.recovery.prepare(wanted=True)
+    kill(doomed)
+    np.testing.assert_array_equal(x.to_numpy(), np.arange(2000.0) * 2)
+
+
 @pytest.mark.tier("test-all")
 def test_what_takes_too_long_is_lost(apart, monkeypatch, capsys):
     monkeypatch.setattr(dnb.config, "lineage", 1e-9)

@@ -179,7 +179,8 @@ def _operate(
         return NotImplemented if takes_over(y) else ufunc(x, y, out=(x,))
     if is_time or is_derived(y):  # its operators may be others, as those of matrices
         found = by_numpy(run, y, x) if swap else by_numpy(run, x, y)
-        return array_of(x.session, found) if is_time and ufunc in COMPARISONS else found
+        compared = is_time and ufunc in COMPARISONS
+        return array_of(x.session, np.asarray(found)) if compared else found
     if _defers(y, swap):
         return NotImplemented
     try:

@@ -125,13 +125,14 @@ class Recovery:
         """
         session = self._session
         if wanted or (config.recover != "never" and session.transport.renewable):
-            there = session.ledger.lays = session.memory.available()
-            session.connection.keeps = there or (not wanted and config.lineage > 0)
-            self.lineage = None if there else Lineage(session.ledger)
-        if wanted and not session.connection.keeps:
-            raise EngineError(
-                explain("keep", "no memory that processes share", "memfd", "leave out keep=")
-            )
+            there = session.memory.available()
+            if wanted and not there:
+                raise EngineError(
+                    explain("keep", "no memory that processes share", "memfd", "leave out keep=")
+                )
+            session.ledger.lays, by_lineage = there, not there and config.lineage > 0
+            session.connection.keeps = there or by_lineage
+            self.lineage = Lineage(session.ledger) if by_lineage else None
         session.transport.look_out(self.noticed)
 
     def took(self, outcome: Outcome) -> None:
@@ -278,8 +279,9 @@ class Recovery:
                 break
             except BaseException as error:
                 connection.fall_back(dead, orphans)
+                if not transport.starts:
+                    self._said = 0.0  # somebody has to start others first
                 if not (isinstance(error, EngineError) and transport.starts):
-                    self._said *= transport.starts  # somebody has to start others first
                     raise
                 if not left or transport.alive():
                     connection.give_up_on_others(str(error))

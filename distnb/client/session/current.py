@@ -157,7 +157,7 @@ def start(
 
     A cell that starts engines can run twice: if as many of them run already, their session is
     returned, with all its arrays. If others run that were started in this way, their session is
-    closed first, and a line says what that did to its arrays.
+    closed when the new ones are there, and a line says what that did to its arrays.
 
     Parameters
     ----------
@@ -185,8 +185,9 @@ def start(
     ------
     EngineError
         If the engines cannot be started; the message says why. It is also a ``TypeError`` or
-        ``ValueError`` where ``n`` is not an integer of at least 1, a ``FileNotFoundError`` where
-        there is no launcher, and a ``TimeoutError`` where they were not ready in time.
+        ``ValueError`` where ``n`` is not an integer of at least 1, or more than fit in memory, a
+        ``FileNotFoundError`` where there is no launcher, and a ``TimeoutError`` where they were not
+        ready in time.
 
     Examples
     --------

@@ -100,7 +100,10 @@ class Joined:
         client = None
         with contextlib.suppress(ConnectionError):
             client = None if self._again is None else self._again()
-        if client is None or _same(client, self.client):
+        if client is None:
+            return
+        if _same(client, self.client):
+            client.close(linger=0)
             return
         self.client.close(linger=0)
         self.client, self._known = client, {}
