@@ -86,7 +86,9 @@ ORDER: dict[str, str] = {
     "distnb.client.recovery": """
         shared_memory rerun ledger lineage unfinished renewal keeper keeping
     """,
-    "distnb.client.session": "journal windows observing progress sharing session bases current",
+    "distnb.client.session": """
+        journal windows observing progress sharing large_steps session bases current
+    """,
     "distnb.client.handle": """
         arguments indexing fields array glimpse host_arrays conversion operands copies spilling
     """,

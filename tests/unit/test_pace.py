@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from distnb.client.reach import pace
+from distnb.client.session import large_steps
 
 MB = 1 << 20
 LARGE = 16 * MB
@@ -21,9 +22,7 @@ class Loop:
         self.now, self.costs, self.large, self.small = 0.0, costs, large, small
         self.session = SimpleNamespace(
             connection=SimpleNamespace(finished=0),
-            large=0,
             small_steps=0,
-            to_and_fro=False,
             recorder=SimpleNamespace(lock=nullcontext()),
             flush=self.flush,
         )
@@ -31,6 +30,8 @@ class Loop:
         self.pace = pace.Pace()
         self.ways = []
         monkeypatch.setattr(pace, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(large_steps, "perf_counter", lambda: self.now)
+        self.session.large = large_steps.LargeSteps()
         self.pace.__init__()
 
     def flush(self):
@@ -42,7 +43,7 @@ class Loop:
         for _ in range(self.large):
             if not self.pace.is_small(self.session, LARGE):
                 self.session.small_steps = -1
-                self.session.large += LARGE
+                self.session.large.add(LARGE)
                 self.recorded += 1
             self.now += self.costs[self.pace.way] / self.large
         for _ in range(self.small):
@@ -116,14 +117,37 @@ def test_a_way_that_is_as_quick_is_not_taken(loop):
     assert found.ways.count(pace.WAIT) > 150
 
 
-def test_nothing_is_tried_where_nobody_waits(loop):
-    """Neither where all steps are large, nor where none is: that has no price."""
-    for large, small in ((4, 0), (0, 8), (0, 1000)):
-        found = loop(seconds(0.02, 0.01, 0.01), large=large, small=small)
-        for _ in range(1000):
-            found.turn()
-        assert {*found.ways} == {pace.WAIT}
-        assert not found.session.to_and_fro
+def test_nothing_is_tried_where_no_step_is_large(loop):
+    found = loop(seconds(0.02, 0.01, 0.01), large=0)
+    for _ in range(1000):
+        found.turn()
+    assert {*found.ways} == {pace.WAIT}
+
+
+@pytest.mark.parametrize("best", [pace.WAIT, pace.NOTEBOOK])
+def test_the_quickest_way_is_taken_where_nobody_waits(loop, best):
+    """All steps are large."""
+    found = loop({**seconds(0.02, 0.02, 0.02), best: 0.01}, small=0)
+    for _ in range(1000):
+        found.turn()
+    assert found.ways[-500:].count(best) > 400
+    assert pace.NOTEBOOK in found.ways
+
+
+def test_the_notebook_is_not_tried_where_engines_are_quicker_than_memory(loop):
+    """What they do in one pass over the memory, the notebook does in several."""
+    found = loop(seconds(1e-3, 1e-3, 1e-3), small=0)  # 64 MB
+    for _ in range(1000):
+        found.turn()
+    assert {*found.ways} == {pace.WAIT}
+
+
+def test_what_is_slow_is_not_tried_for_long(loop):
+    """For no longer than what was measured before would have taken for as much."""
+    found = loop(seconds(0.02, 0.02, 20.0), small=0)
+    for _ in range(1000):
+        found.turn()
+    assert 1 <= found.ways.count(pace.NOTEBOOK) < 8
 
 
 def test_a_pause_is_no_price(loop):
@@ -133,6 +157,15 @@ def test_a_pause_is_no_price(loop):
         found.now += 60.0 * (k % 5 == 4)
         found.turn()
     assert found.ways.count(pace.WAIT) > 80
+
+
+@pytest.mark.parametrize("best", [pace.WAIT, pace.NOTEBOOK])
+def test_a_pause_is_no_price_where_nobody_waits(loop, best):
+    found = loop({**seconds(0.02, 0.02, 0.02), best: 0.01}, small=0)
+    for k in range(1000):
+        found.now += 60.0 * (k % 30 == 29)
+        found.turn()
+    assert found.ways[-500:].count(best) > 300
 
 
 def test_a_long_row_of_small_steps_waits_once(loop):
@@ -153,6 +186,6 @@ def test_steps_beyond_the_limit_are_engines(loop):
     for _ in range(100):
         found.turn()
     assert found.pace.way == pace.NOTEBOOK
-    assert found.pace.is_small(found.session, 24 * MB)
-    assert not found.pace.is_small(found.session, 25 * MB)
+    assert found.pace.is_small(found.session, 64 * MB)
+    assert not found.pace.is_small(found.session, 65 * MB)
     assert found.pace.is_small(found.session, pace.SMALL_STEP)

@@ -21,7 +21,7 @@ import numpy as np
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.spilling import bring_back, may_come
-from distnb.client.reach.pace import SMALL_STEP, Pace
+from distnb.client.reach.pace import SMALL_STEP, Pace, judged_by
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -55,12 +55,15 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
 
     An error that an engine reported meanwhile is raised.
     """
-    if config.place == "engines" or not session.memory.possible:
+    if not session.memory.possible:
+        session.large.begin(session.large.enough)  # so that nobody asks at each step
+        return False
+    if config.place == "engines":
         return False
     pace: Pace = session.extensions[Pace]
     if config.place == "auto" and not pace.is_small(session, nbytes):
         session.small_steps = -1
-        session.large += nbytes
+        session.large.add(judged_by(nbytes))
         return False
     away = [base for a in arrays if (base := a.dbase).near is None]
     if not away:
@@ -188,7 +191,7 @@ def mask_counted(session: Session) -> None:
     """Note that engines were asked how many elements a mask leaves, before more can be recorded."""
     pace: Pace = session.extensions[Pace]
     with session.recorder.lock:
-        pace.waited(session, masks=True)
+        pace.waited(session)
 
 
 def is_mine(session: Session, nbytes: int) -> bool:

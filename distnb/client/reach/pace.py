@@ -2,22 +2,21 @@
 
 Small steps are the notebook's, large ones the engines'. Where these come one after the other, three
 ways are open: engines are waited for at each turn; they do small steps, too; or the notebook does
-large steps. Which one is best depends on how many steps of which kind there are, and on what
-engines make of them together. So each is tried on as many bytes, and the quickest one is taken
-until it is time to try again.
+large steps. Where only large steps come, the notebook may do these, too: messages and commands cost
+engines about as much as the smallest of them. Which way is best depends on how many steps of which
+kind there are, and on what engines make of them together. So each is tried on as many bytes, and
+the quickest one is taken until it is time to try again.
 """
 
 from __future__ import annotations
 
+from math import inf
 from time import perf_counter
 
+from distnb.client.session.large_steps import LargeSteps
 from distnb.client.session.session import Session
 
-__all__ = [
-    "MASKED_STEP",
-    "SMALL_STEP",
-    "Pace",
-]
+__all__ = ["SMALL_STEP", "Pace", "judged_by"]
 
 #: The ways.
 WAIT, RECORD, NOTEBOOK = "wait", "record", "notebook"
@@ -27,11 +26,8 @@ WAIT, RECORD, NOTEBOOK = "wait", "record", "notebook"
 SMALL_STEP = 8 << 20
 #: The same right after a large step, which goes on with those that are not so small.
 _TINY_STEP = 1 << 20
-#: The same where the notebook does large steps, too.
-_LARGE_STEP = 24 << 20
-#: The same where engines are waited for at each mask, to count what it leaves: before that nothing
-#: more can be recorded, and engines have nothing to do.
-MASKED_STEP = 64 << 20
+#: The same where the notebook does large steps, too; what is larger has no part in any price.
+_LARGEST_STEP = 64 << 20
 #: Turns, one after the other, from which on other ways are tried.
 _TURNS = 3
 #: Seconds between two turns that are somebody's pause.
@@ -41,11 +37,18 @@ _BETWEEN = 64
 #: Bytes of large steps that are done in a way that is tried; in the one that was best; and at most,
 #: as these are doubled if it is the best once more. What engines do can well be another program's.
 _TRIED, _KEPT = 128 << 20, 512 << 20
-_MOST_KEPT = {WAIT: 512 * _KEPT, RECORD: 512 * _KEPT, NOTEBOOK: 8 * _KEPT}
+_MOST_KEPT = {WAIT: 512 * _KEPT, RECORD: 512 * _KEPT, NOTEBOOK: 16 * _KEPT}
 #: Another way is taken if its price is a smaller part of that of the one which was best before.
 _SAME = 0.85
+#: Seconds for a byte, up to which engines are quicker than any notebook: what fused steps take.
+_QUICK = 20e-12
 #: Small steps, one after the other, that are recorded before engines are waited for; and at most.
 _PATIENCE, _MOST_PATIENT = 6, 64
+
+
+def judged_by(nbytes: int) -> int:
+    """Return how many bytes of a step count in prices."""
+    return nbytes if SMALL_STEP < nbytes <= _LARGEST_STEP else 0
 
 
 class Pace:
@@ -57,74 +60,65 @@ class Pace:
         self._prices: dict[str, float] = {}
         #: The way that was best, and for how many bytes it is taken.
         self._best, self._kept = WAIT, _KEPT
-        #: Since when large steps are measured, bytes of the notebook's, and how many this way has;
-        #: to wait goes on until there are turns.
-        self._since, self._nbytes, self._quota = perf_counter(), 0, 0
+        #: Bytes that this way has, and seconds that it is tried at most.
+        self._quota, self._longest = _KEPT, inf
         #: Commands that engines had done when last waited for, and how often few were new.
         self._done = self._turns = 0
         #: When that was.
         self._before = perf_counter()
-        #: Bytes up to which the notebook does large steps.
-        self._limit = _LARGE_STEP
 
-    def waited(self, session: Session, *, masks: bool = False) -> None:
+    def waited(self, session: Session) -> None:
         """Note that engines were waited for: arrays came in reach, or a mask was counted."""
         done = session.connection.finished
         if done == self._done:
             return
-        limit = MASKED_STEP if masks else _LARGE_STEP
         soon = done - self._done <= _BETWEEN
         self._done = done
-        self._limit = max(limit, self._limit) if soon else limit
-        if self.way == WAIT:
-            self._turn(session, soon)
-        elif self._is_done(session):
-            self._judge(session, session.large)
+        if self._prices or self.way != WAIT:
+            if self._is_over(session.large):
+                self._judge(session)
+        elif self._is_turn(session, soon) and session.large.nbytes >= _TRIED:
+            self._judge(session)
 
-    def _turn(self, session: Session, soon: bool) -> None:
-        """Count turns that come soon one after the other; try other ways if these are many."""
-        now = perf_counter()
-        if not soon or now - self._before > _PAUSE:
-            self._turns = 0
-            self._begin(session)
-        else:
-            self._turns += 1
-            needed = _TURNS * (self._kept // _KEPT if self._best == WAIT else 1)
-            if self._turns >= needed and session.large >= _TRIED:
-                self._judge(session, session.large)
+    def _is_turn(self, session: Session, soon: bool) -> bool:
+        """Count turns that come soon one after the other; tell whether these are many."""
+        now, before = perf_counter(), self._before
         self._before = now
+        if not soon or now - before > _PAUSE:
+            self._turns = 0
+            self._begin(session.large)
+            return False
+        self._turns += 1
+        return self._turns >= _TURNS * (self._kept // _KEPT)
 
-    def _begin(self, session: Session) -> None:
+    def _begin(self, done: LargeSteps) -> None:
         """Begin to measure."""
-        self._since, self._nbytes, session.large = perf_counter(), 0, 0
+        done.begin(0 if self.way == NOTEBOOK else self._quota)
 
-    def _price(self, nbytes: int) -> float:
-        """Return the seconds for a byte of steps that have just ended."""
-        return (perf_counter() - self._since) / nbytes
+    def _take(self, session: Session, way: str, quota: int, longest: float = inf) -> None:
+        """Take a way, for so many bytes, or so many seconds at most."""
+        self.way, self._quota, self._longest = way, quota, longest
+        self._begin(session.large)
 
-    def _take(self, session: Session, way: str, quota: int = 0) -> None:
-        """Take a way, for so many bytes."""
-        self.way, self._quota = way, quota
-        session.to_and_fro = way == NOTEBOOK
-        self._begin(session)
-
-    def _judge(self, session: Session, nbytes: int) -> None:
-        """Take another way, when so many bytes were done in this one."""
-        if not self._prices and self.way != WAIT:  # the best was taken for as long as it should
-            self._turns = _TURNS - 1
-            self._take(session, WAIT)
-            return
-        self._prices[self.way] = self._price(nbytes)
-        if self.way == WAIT:
-            self._take(session, NOTEBOOK, _TRIED)
-        elif self.way == NOTEBOOK and not self._is_found():
-            self._take(session, RECORD, _TRIED)
-        else:
+    def _judge(self, session: Session) -> None:
+        """Take another way, when this one was tried, or taken for as long as it should."""
+        self._prices[self.way] = session.large.price
+        if self._is_found():
             self._choose(session)
+            return
+        for way in (NOTEBOOK, WAIT, RECORD):
+            if way not in self._prices:
+                self._take(session, way, _TRIED, min(self._prices.values()) * _TRIED)
+                return
+        self._choose(session)
 
     def _is_found(self) -> bool:
-        """Tell whether the notebook is quicker for the first time: groups are not yet compiled."""
-        return self._best == WAIT and self._prices[NOTEBOOK] < self._prices[WAIT]
+        """Tell whether no other way need be tried.
+
+        Nor where the notebook is quicker for the first time: groups are not yet compiled.
+        """
+        waits, own = self._prices.get(WAIT, inf), self._prices.get(NOTEBOOK, inf)
+        return waits < _QUICK or (self._best == WAIT and own < waits < inf)
 
     def _choose(self, session: Session) -> None:
         """Take the way that was best."""
@@ -140,36 +134,39 @@ class Pace:
         """Tell whether a step on so much memory is the notebook's."""
         if nbytes <= _TINY_STEP or (nbytes <= SMALL_STEP and session.small_steps >= 0):
             return True
-        if self.way == NOTEBOOK and self._nbytes >= self._quota:
-            self._judge_notebook(session)
+        counted = judged_by(nbytes)
+        if counted and self._is_over(session.large):
+            self._end(session)
         if self.way != NOTEBOOK:
             return False
-        self._nbytes += nbytes
-        return nbytes <= self._limit
+        session.large.add(counted)
+        return nbytes <= _LARGEST_STEP
 
-    def _judge_notebook(self, session: Session) -> None:
+    def _is_over(self, done: LargeSteps) -> bool:
+        """Tell whether it is time to judge this way."""
+        return done.nbytes >= self._quota or (done.nbytes > 0 and done.seconds > self._longest)
+
+    def _end(self, session: Session) -> None:
         """Take another way, unless another thread has just done so."""
         with session.recorder.lock:  # as whoever waits has it
-            session.flush()  # of what was too large for the notebook
-            if self.way == NOTEBOOK and self._nbytes >= self._quota:
-                self._judge(session, self._nbytes)
+            session.flush()  # of what was too large for the notebook, or is under way
+            if self._is_over(session.large):
+                self._judge(session)
 
     def is_patient(self, session: Session) -> bool:
         """Tell whether a small step, which finds engines busy, is to be recorded."""
         session.small_steps = max(session.small_steps, 0) + 1
         most = _MOST_PATIENT if self.way == RECORD else _PATIENCE
-        return session.small_steps < most and not self._is_done(session)
-
-    def _is_done(self, session: Session) -> bool:
-        """Tell whether engines had all steps of this way; waiting goes on until there are turns."""
-        return self.way == RECORD and session.large >= self._quota
+        return session.small_steps < most and not (
+            self.way == RECORD and self._is_over(session.large)
+        )
 
     def wait(self, session: Session) -> None:
         """Wait for engines, for a small step."""
         many, session.small_steps = session.small_steps >= _MOST_PATIENT, 0
         session.flush()
-        if self._is_done(session):
-            self._judge(session, session.large)
+        if self.way == RECORD and self._is_over(session.large):
+            self._judge(session)
         elif self.way == RECORD and many:
-            self._turns, self._prices = 0, {}
-            self._take(session, WAIT)
+            self._prices = {**self._prices, RECORD: inf} if self._prices else {WAIT: 0.0}
+            self._choose(session)

@@ -16,7 +16,7 @@ import numpy as np
 
 from distnb.client.batching import budget
 from distnb.client.handle.array import Array, leave, record_known
-from distnb.client.reach.pace import SMALL_STEP
+from distnb.client.reach.pace import SMALL_STEP, judged_by
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
@@ -35,7 +35,8 @@ _MOST = 4096
 class Template(NamedTuple):
     """How to do an operation: ``views`` are None for scalars; ``made`` is None for ``out=``.
 
-    ``nbytes`` are those that it reads and writes: ``large`` is what engines do.
+    ``nbytes`` are those that it reads and writes: ``large`` is what engines do, whose price is
+    ``judged_by`` so many bytes.
     """
 
     views: tuple[View | None, ...]
@@ -44,6 +45,7 @@ class Template(NamedTuple):
     whole: bool
     nbytes: int
     large: bool
+    judged_by: int
 
 
 class Made(NamedTuple):
@@ -128,7 +130,7 @@ def into(out: Array, inputs: Sequence[Any]) -> Template:
     """Return the template of an operation into a given array."""
     whole = out.dview.is_whole(out.dbase.shape)
     nbytes = _nbytes((*inputs, out))
-    return Template(_views(inputs, out.shape), out.dview, None, whole, nbytes, nbytes > SMALL_STEP)
+    return Template(_views(inputs, out.shape), out.dview, None, whole, *_size(nbytes))
 
 
 def new(
@@ -141,7 +143,12 @@ def new(
     need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number, Placed.whole(shape, layout))
     nbytes = _nbytes(inputs) + prod(shape) * dtype.itemsize
-    return Template(_views(inputs, shape), view, made, True, nbytes, nbytes > SMALL_STEP)
+    return Template(_views(inputs, shape), view, made, True, *_size(nbytes))
+
+
+def _size(nbytes: int) -> tuple[int, bool, int]:
+    """Return the last fields of a template."""
+    return nbytes, nbytes > SMALL_STEP, judged_by(nbytes)
 
 
 def _nbytes(arrays: Sequence[Any]) -> int:

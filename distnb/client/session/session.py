@@ -25,6 +25,7 @@ from distnb.client.recovery.renewal import Recovery
 from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.client.recovery.unfinished import Unfinished
 from distnb.client.session.journal import Journal, Named
+from distnb.client.session.large_steps import LargeSteps
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
 from distnb.client.session.sharing import Sharing
@@ -139,10 +140,8 @@ class Session(Closable):
         self.named = Named()
         #: Is told of commands that are about to be sent, if somebody wants to know.
         self.watch: Callable[[Iterable[Command]], None] | None = None
-        #: Small steps recorded in a row, -1 after a large one; whether arrays go to and fro.
-        self.small_steps, self.to_and_fro = 0, False
-        #: Bytes that large steps of engines read and write, since they were last waited for.
-        self.large = 0
+        #: Small steps recorded in a row, -1 after a large one; what large ones cost (``pace``).
+        self.small_steps, self.large = 0, LargeSteps()
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
         #: How many of the commands only read.
