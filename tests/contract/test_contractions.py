@@ -164,6 +164,10 @@ def test_other_ways_to_call_einsum(session):
         lambda: np.einsum(x, [0, 1], y, [1, 2], [2, 0]),
     )
     agree(lambda: np.einsum(a, [0, 1], b, [1, 2]), lambda: np.einsum(x, [0, 1], y, [1, 2]))
+    names = np.array([1, 0])
+    agree(lambda: np.einsum(a, names), lambda: np.einsum(x, dnb.asarray(names)))
+    with pytest.raises(TypeError, match="list of integers"):
+        np.einsum(x, np.array([True, False]))
     out = dnb.zeros((4, 3))
     assert np.einsum("ij,jk", x, y, out=out) is out
     same(out, a @ b)

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Order, order_of
 from distnb.client.handle.array import Array
@@ -223,10 +223,11 @@ def _given(given: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
     return text, operands(*arrays)
 
 
-def _spelled(subscripts: Sequence[Any]) -> str:
+def _spelled(given: Sequence[Any] | ArrayLike) -> str:
+    subscripts = given if isinstance(given, list | tuple) else np.asarray(given).tolist()
     if not isinstance(subscripts, list | tuple) or not all(map(_is_subscript, subscripts)):
         raise TypeError(
-            explain("subscripts", subscripts, "a list of integers, or ...", "name axes by integers")
+            explain("subscripts", given, "a list of integers, or ...", "name axes by integers")
         )
     for i in subscripts:
         if i is not Ellipsis and not 0 <= i < len(_LETTERS):
@@ -235,7 +236,7 @@ def _spelled(subscripts: Sequence[Any]) -> str:
 
 
 def _is_subscript(i: object) -> bool:
-    return i is Ellipsis or isinstance(i, int | np.integer)
+    return i is Ellipsis or (isinstance(i, int | np.integer) and not isinstance(i, bool))
 
 
 def _stand_in(x: Array) -> np.ndarray:
