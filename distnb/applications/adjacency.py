@@ -91,6 +91,8 @@ def rmat(
     if len(parts) != 4 or min(parts) < 0 or abs(sum(parts) - 1) > 1e-9:
         expected = "four shares that add up to 1"
         raise ValueError(explain("parts", parts, expected, "for example (0.57, 0.19, 0.19, 0.05)"))
+    if scale < 0:
+        raise ValueError(explain("scale", scale, "0 or more", "there are 2**scale vertices"))
     n, m = 1 << scale, edge_factor << scale
     rng = dnb.random.default_rng(seed, session=options.get("session"))
     a, b, c, _ = parts

@@ -99,8 +99,8 @@ def kmeans(
     if max_iterations < 1:
         raise ValueError(explain("max_iterations", max_iterations, "1 or more", "allow a round"))
     X = X if X.dtype.kind == "f" else X.astype(np.float64)
-    if X.ndim != 2 or not 0 < k <= len(X):
-        expected = "points as rows, and as many groups as points at most"
+    if X.ndim != 2 or not 0 < k <= len(X) or not X.shape[1]:
+        expected = "points as rows of one number or more, and as many groups as points at most"
         raise ValueError(explain("kmeans", f"shape {X.shape}, k={k}", expected, "check both"))
     centers = _begin(X, k, init, seed)
     spread = float(X.var(axis=0).mean())

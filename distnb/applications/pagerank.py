@@ -72,9 +72,13 @@ def pagerank(
     if personalization is not None:
         check_weights("personalization", dnb.asarray(personalization, session=A.session))
         to = dnb.asarray(personalization, dtype=np.float64, session=A.session)
-        if to.shape != (n,) or not to.sum() > 0:
+        if to.shape != (n,):
             raise ValueError(
                 explain("personalization", f"shape {to.shape}", f"{n} weights", "give one each")
+            )
+        if not to.sum() > 0:
+            raise ValueError(
+                explain("personalization", "no weight above 0", "one at least", "give one")
             )
         to = to / to.sum()
     rank = dnb.full(n, 1 / max(n, 1), session=A.session) + 0 * out

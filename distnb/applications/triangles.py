@@ -74,5 +74,7 @@ def _estimate(A: Any, eigenvalues: int) -> float:
     if not 0 < eigenvalues < A.shape[0]:
         expected = f"1 to {A.shape[0] - 1}"
         raise ValueError(explain("eigenvalues", eigenvalues, expected, "choose so many"))
+    if not A.nnz:
+        return 0.0  # there is nothing to start from
     found = eigsh(A, k=eigenvalues, which="LM", return_eigenvectors=False)
     return float((found**3).sum() / 6)

@@ -431,3 +431,95 @@ def test_what_is_in_reach_is_computed_to_the_same_bits(session, fmt, dtype):
                 A = getattr(sparse, f"{fmt}_array")(getattr(a, f"to{fmt}")())
                 told.append(looks(A, dnb.array(x, dist="block"), dnb.array(z, dist="block"), seed))
         assert told[0] == told[1]
+
+
+# -- what is named, and what has the same memory ------------------------------------------------------
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_slices_that_are_empty_go_backwards_too(session, fmt):
+    a, A = both(matrix((5, 3)), fmt)
+    for key in (
+        np.s_[:, -4::-1],
+        np.s_[-6::-1],
+        np.s_[:, 0:5:-1],
+        np.s_[::-1, ::-1],
+        np.s_[:, 1::-1],
+    ):
+        same(A[key], a[key])
+        got, want = A[key].sum(axis=1), a[key].sum(axis=1)
+        np.testing.assert_array_equal(np.asarray(got), want)
+
+
+PLACES = [
+    *(np.s_[[0, 1, 2, 3], 0], np.s_[:, 0], np.s_[0, [0, 1, 2, 3]], np.s_[0, :], np.s_[:, [0]]),
+    *(np.s_[[0, 1, 2, 3], [0, 1, 2, 3]], np.s_[[1, 1, 2, 3], 0], np.s_[:, [1, 1, 0, 2]]),
+    *(np.s_[[[0], [1], [2], [3]], 0], np.s_[np.array([False, True, False, True]), 1]),
+    *(np.s_[0, 2], np.s_[0:2], np.s_[[0, 2]], np.s_[:, [0, 2]], np.s_[[0, 1], [2, 2]]),
+]
+LINE = np.arange(1.0, 5)
+VALUES = {
+    "line": lambda m: m.coo_array(LINE),
+    "row": lambda m: m.csr_array(LINE[None]),
+    "column": lambda m: m.csr_array(LINE[:, None]),
+    "twice": lambda m: m.coo_array((LINE, ([0, 0, 0, 0], [0, 1, 1, 3])), shape=(1, 4)),
+    "dense": lambda m: LINE,
+    "turned": lambda m: LINE[:, None],
+    "zero": lambda m: 0,
+}
+
+
+@pytest.mark.cases(1)
+@pytest.mark.filterwarnings("ignore:Changing the sparsity structure")
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("key", PLACES, ids=str)
+def test_values_fit_and_zeros_are_stored_as_scipys(session, fmt, value, key):
+    a, A = both(np.diag([1.0, 2, 3, 4]), fmt)
+    try:
+        a[key] = VALUES[value](sp)
+    except ValueError:
+        with pytest.raises(ValueError, match="shape mismatch|broadcast|sequence"):
+            A[key] = VALUES[value](sparse)
+        return
+    A[key] = VALUES[value](sparse)
+    same(A, a)
+
+
+def shared(m, fmt):
+    """Return what is in an array, and in what was made of it, after one of them was written."""
+    make = getattr(m, f"{fmt}_array")
+    for run in (
+        lambda x: None,
+        lambda x: x.data.__imul__(2),
+        lambda x: x.data.__setitem__(0, 9),
+    ):
+        for name in ("tocoo", "real", "imag"):
+            for which in (0, 1):
+                A = make(np.array([[3 + 1j, 0], [4, 5j]]))
+                x = getattr(A, name)
+                x = x() if callable(x) else x
+                run((A, x)[which])
+                yield from (A, x)
+    A = make(np.array([[3.0, 0], [4, 5]]))
+    x = A.tocoo()
+    A.data = A.data * 3
+    A.sum_duplicates()
+    yield from (A, x)
+
+
+@pytest.mark.ways("one", "reach")
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_memory_is_shared_where_scipys_is(session, fmt):
+    for got, want in zip(shared(sparse, fmt), shared(sp, fmt), strict=True):
+        same(got, want)
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(sparse, f"{fmt}_array")(np.eye(3)).imag.data += 1
+    A = sparse.csr_array(np.array([[3.0, 0], [4, 5]]))
+    x = A.tocoo()
+    A[0, 1] = 7  # makes A anew
+    assert x.toarray().tolist() == [[3, 0], [4, 5]]
+
+
+def test_a_graph_without_links_has_no_triangles(session):
+    assert dnb.graph.triangles(sparse.csr_array((5, 5)), eigenvalues=2) == 0.0

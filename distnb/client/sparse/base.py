@@ -303,13 +303,13 @@ class Sparse:
 
     @property
     def real(self) -> Any:
-        """The real parts."""
-        return self._with_data(self.data.real.copy()) if self.dtype.kind == "c" else self
+        """The real parts, into which may be written."""
+        return self._with_data(self.data.real) if self.dtype.kind == "c" else self
 
     @property
     def imag(self) -> Any:
-        """The imaginary parts."""
-        return self._with_data(np.imag(self.data).copy())
+        """The imaginary parts, into which may be written if numbers are complex."""
+        return self._with_data(self.data.imag)
 
     def _each(self, ufunc: np.ufunc) -> Any:
         """Return a ufunc of the elements, which gives 0 for 0; equal places are summed first."""

@@ -270,13 +270,13 @@ class Compressed(Reductions):
         """
         return self.copy() if copy and self.axis == 1 else self._along(1)
 
-    def tocoo(self, copy: bool = True) -> Any:
+    def tocoo(self, copy: bool | None = None) -> Any:
         """Return the array as coordinates; nothing is sent.
 
         Parameters
         ----------
-        copy : bool
-            Whether elements are copied.
+        copy : bool, optional
+            Whether elements are copied: by default those of CSC alone, as SciPy's.
 
         Returns
         -------
@@ -290,7 +290,9 @@ class Compressed(Reductions):
         ...     dnb.sparse.csr_array([[0, 2, 0], [1, 0, 3]]).tocoo().col.to_numpy()
         array([1, 0, 2], dtype=int32)
         """
-        return self._kind("coo").standing_for(self.copy() if copy else self)
+        copy = self.axis == 1 if copy is None else copy
+        x = self.copy() if copy else self._with_data(self.data)  # of now, whatever is made of it
+        return self._kind("coo").standing_for(x)
 
     @property
     def T(self) -> Any:
@@ -338,8 +340,7 @@ class Compressed(Reductions):
         return getattr(scipy_sparse(), type(self).__name__)(arrays, shape=self.shape)
 
     def _with_data(self, data: Array) -> Any:
-        x = Stored(data, self.structure)
-        return type(self).of(Stored(elements(x), self.structure))
+        return type(self).of(Stored(data, self.structure))
 
     def _summed(self) -> Any:
         self.sum_duplicates()

@@ -434,13 +434,17 @@ class coo_array(Extremes):
         return self._of([c[keep] for c in coords], data, shape)
 
     def __setitem__(self, key: object, value: object) -> None:
-        """Put in other values, as SciPy's: of the places that are named no zeros are stored."""
+        """Put in other values, as SciPy's: of places that are named no zeros are stored, but one."""
         x, y = self._in_rows(), value
         if self.ndim == 1:
             key = (*(key if isinstance(key, tuple) else (key,)), 0)
             y = ours(value, self).reshape(-1, 1) if is_sparse(value) else value
         x[key] = y
-        keep = (x.data != 0) | ~inside(x, named_in(x, key))
+        named = named_in(x, key)
+        if isinstance(named.rows, int) and isinstance(named.columns, int):
+            keep: Any = slice(None)
+        else:
+            keep = (x.data != 0) | ~inside(x, named)
         found = self._as_before(x).tocoo(copy=False)
         self._origin, self._coords = None, tuple([c[keep] for c in found.coords])
         self.data = found.data[keep]

@@ -321,8 +321,6 @@ def assigned(x: Reductions, key: object, value: object) -> Stored:
         value = value.toarray()  # one element, which is stored if it is 0, too
     if is_sparse(value):
         return _sparsely(x, found, value)
-    if not found.apart and is_scalar(value) and not np.asarray(value).astype(bool):
-        return _cleared(x, found)
     if isinstance(value, Array) and value.ndim and _is_block(found):
         shape, values = _spread_over(x, found, value)
         steps = arange(len(values), session=x.session)
@@ -449,14 +447,21 @@ def _cleared(x: Reductions, key: Key) -> Stored:
 
 
 def _sparsely(x: Reductions, key: Key, value: Sparse) -> Stored:
-    """Put a sparse array in: what it stores, and 0 where else something is stored, as SciPy."""
+    """Put a sparse array in: what it stores, and 0 where else something is stored, as SciPy.
+
+    What an array and an int name is a row, as single elements are.
+    """
     if 0 in value.shape:
         return Stored(x.data, x.structure)
+    if {type(i) for i in key[:2]} == {int, np.ndarray}:
+        key = Key(*np.broadcast_arrays(*key[:2]), apart=True)
     if key.apart:
         shape: Ints = key.lies or (1, len(key.rows))
     else:
         shape = lengths(tuple([_length(i, n) for i, n in zip(key[:2], x.shape, strict=True)]))
-    y = _repeated(ours(value, x), shape).astype(x.dtype).tocoo(copy=False)
+    y = _repeated(ours(value, x), shape)
+    y = y if y.structure.canonical else y.copy()._summed()
+    y = y.astype(x.dtype).tocoo(copy=False)
     cleared = type(x).of(_cleared(x, key))
     if _is_block(key):
         return _put(cleared, _routed(x, key, y.coords, y.data))
@@ -510,14 +515,25 @@ def _spread_over(x: Reductions, key: Key, value: ArrayLike) -> tuple[Ints, Any]:
     if not kept and found.size != 1:
         raise ValueError("Trying to assign a sequence to an item")
     fits = kept if found.ndim <= len(kept) else shape
-    return shape, np.broadcast_to(found, fits).reshape(-1)
+    return shape, np.broadcast_to(_turned(found, fits), fits).reshape(-1)
+
+
+def _turned(x: Any, shape: Ints) -> Any:
+    """Return values in a shape if theirs differs from it by axes of length 1, as SciPy takes them.
+
+    >>> _turned(np.zeros((3, 1)), (1, 3)).shape, _turned(np.zeros((1, 3)), (2, 3)).shape
+    ((1, 3), (1, 3))
+    """
+    alike = [n for n in x.shape if n != 1] == [n for n in shape if n != 1]
+    return x.reshape(shape) if alike else x
 
 
 def _triplets(x: Reductions, key: Key, value: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return rows, columns and values here, one for each place that is named."""
     here: Any = np.asarray(value) if isinstance(value, Array) else value  # within the budget
     if key.apart:
-        values = np.broadcast_to(np.asarray(here, x.dtype), key.lies or key.rows.shape)
+        shape = key.lies or key.rows.shape
+        values = np.broadcast_to(_turned(np.asarray(here, x.dtype), shape), shape)
         return key.rows, key.columns, values.reshape(-1)
     _, values = _spread_over(x, key, here)
     lines = [_positions(index, n) for index, n in zip(key[:2], x.shape, strict=True)]

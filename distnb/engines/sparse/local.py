@@ -56,7 +56,7 @@ def _slice(
 ) -> Any:
     """Return some rows of a part, other ones on each rank, and a slice of its minor axis."""
     low, high = rows[rank]
-    start, stop, step = minor
+    start, stop, step = minor if range(*minor) else (0, 0, 1)
     return parts[0][low:high, slice(start, None if stop < 0 else stop, step)]
 
 
