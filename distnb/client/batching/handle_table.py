@@ -57,6 +57,14 @@ class HandleTable:
         if handle:
             self._delete(handle)
 
+    def undo(self, base: Entry, handle: int) -> None:
+        """Give a base that engines were not told of the handle that it had; count it no more."""
+        self.entries.pop(base.handle, None)
+        nbytes, base.nbytes = base.nbytes, -1
+        if nbytes >= 0:
+            self.budget.release(nbytes)
+        base.handle = handle
+
     def bases(self) -> list[Entry]:
         """Return the bases that are alive."""
         found = [reference() for reference in list(self.entries.values())]

@@ -64,6 +64,8 @@ class Recorder:
         self._waits = False
         self._commands: list[Command] = []
         self._buffers: list[list[np.ndarray]] = []
+        #: Whether several steps are recorded together, and whether a batch is full of them.
+        self._together = self._full = False
         self._dead: deque[int] = deque()
         #: Those whose deletion was recorded last.
         self._freeing: tuple[int, ...] = ()
@@ -95,12 +97,36 @@ class Recorder:
             full = count >= config.flush_size or (
                 count >= self._rounds.look and self._rounds.is_full(count, commands, self._commands)
             )
+        if self._together:
+            self._full = full
+        else:
+            self._go_on(full)
+
+    def _go_on(self, full: bool) -> None:
+        """Send what is pending, if that is enough, or see to it that it is sent."""
         if self._waits:
             self._wait()
         elif full:
             self._flush()
         elif not self._is_armed:
             self._arm()
+
+    def together(self, record: Callable[[], None]) -> None:
+        """Call what records commands and notes that it did; no Ctrl-C comes between the two.
+
+        Nothing is sent, and nobody waited for, before it is done.
+        """
+        self.deferred.record()
+        with self.lock:
+            if SETTINGS is None or SETTINGS.get(None) is not self._settings:
+                self._follow()
+            with deferred_interrupts():
+                self._together, self._full = True, False
+                try:
+                    record()
+                finally:
+                    self._together = False
+            self._go_on(self._full)
 
     def _follow(self) -> None:
         """Send what is pending where other errors are told of from now on."""

@@ -465,24 +465,35 @@ def leave(base: Base) -> None:
             return
         if near is None:  # another thread has given it
             return
+        base.kept = None  # it may have been written here
+        if base.nbytes >= 0:  # they have it, where it is
+            base.since = session.batches + 1
+            base.near = None
+        else:
+            give(base, base.layout, base.memory is not None)
+
+
+def give(base: Base, layout: Layout, there: bool) -> None:
+    """Let engines have what was in reach until now, or leave all as it is; the lock is held.
+
+    ``there``: it lies where they find it.
+    """
+    near: Any = base.near
+    session, handle, lay = base.session, base.handle, base.layout
+
+    def record() -> None:
         base.near = None  # first: what is written there from now on is stored once more
         try:
-            _hand_over(base, near)
+            how = base.laid("same") if there else ("data", parts_of(session.size, near, layout))
+            base.move(layout)
+            record_creation(base, how, new=False)
         except BaseException:
-            base.near = near
+            session.handles.undo(base, handle)
+            base.near, base.layout = near, lay
             raise
-        base.kept = None  # it may have been written here
+        base.host = base.kept = None
 
-
-def _hand_over(base: Base, near: np.ndarray) -> None:
-    """Let engines have what was in reach until now."""
-    session = base.session
-    if base.nbytes >= 0:  # they have it, where it is
-        base.since = session.batches + 1
-    else:
-        base.move(base.layout)
-        parts = None if base.memory is not None else parts_of(session.size, near, base.layout)
-        record_creation(base, base.laid("same") if parts is None else ("data", parts), new=False)
+    session.recorder.together(record)
 
 
 def create(

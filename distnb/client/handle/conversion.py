@@ -10,10 +10,10 @@ import numpy as np
 from distnb.client.handle.array import (
     Array,
     create,
+    give,
     hosted,
     leave,
     numeric,
-    record_creation,
     room_for,
 )
 from distnb.client.handle.host_arrays import home, tell_discarded
@@ -116,14 +116,7 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
     with base.session.recorder.lock:
         if base.host is None:  # another thread has given it
             return
-        base.near = None  # first, as in leave()
-        try:
-            base.move(layout or default_layout(base.shape, base.session.size))
-            record_creation(base, ("data", parts_of(base.session.size, host, base.layout)))
-        except BaseException:
-            base.near = host
-            raise
-        base.host = base.kept = None
+        give(base, layout or default_layout(base.shape, base.session.size), False)
 
 
 def _copy_of(x: Array) -> Any:

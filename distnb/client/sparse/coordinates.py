@@ -434,7 +434,7 @@ class coo_array(Extremes):
         return self._of([c[keep] for c in coords], data, shape)
 
     def __setitem__(self, key: object, value: object) -> None:
-        """Put in other values, as SciPy's: of places that are named no zeros are stored, but one."""
+        """Put in other values, as SciPy's: of several places no zeros are stored."""
         x, y = self._in_rows(), value
         if self.ndim == 1:
             key = (*(key if isinstance(key, tuple) else (key,)), 0)
