@@ -97,8 +97,8 @@ ORDER: dict[str, str] = {
         small_reductions small_products methods aliasing kept_order whole_functions decorators
     """,
     "distnb.client.record": """
-        ufunc_options operation_cache operations operators eager placement reducing
-        namespace gather_scatter advanced_indexing creation ranges index_arrays as_arrays
+        ufunc_options operation_cache operations operators eager placement
+        reducing namespace gather_scatter advanced_indexing creation ranges index_arrays as_arrays
     """,
     "distnb.client.files": "reading unread writing members opening numpys text tables market",
     "distnb.client.array": """

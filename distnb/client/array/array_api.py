@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, storable
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import check_device, stands_for
 
@@ -140,6 +140,8 @@ def astype(
     array([ 1, -1])
     """
     check_device(device)
+    if not (storable(np.dtype(dtype)) and storable(x.dtype)):  # text, times: xarray's labels
+        return np.asarray(x).astype(dtype, copy=copy)
     return asarray(x).astype(dtype, copy=copy)
 
 

@@ -158,6 +158,7 @@ class Opened(NDArrayOperatorsMixin, Readable):
         if rows.min() < -n or rows.max() >= n:
             wrong = rows[(rows < -n) | (rows >= n)][0]
             raise IndexError(f"index {wrong} is out of bounds for axis 0 with size {n}")
+        rows = rows.astype(np.intp)  # or a small dtype has no n
         wanted, place = np.unique(rows % n, return_inverse=True)
         runs = np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1)
         if len(runs) > _RUNS:

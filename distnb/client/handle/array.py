@@ -474,26 +474,15 @@ def leave(base: Base) -> None:
 
 
 def give(base: Base, layout: Layout, there: bool) -> None:
-    """Let engines have what was in reach until now, or leave all as it is; the lock is held.
-
-    ``there``: it lies where they find it.
-    """
+    """Let engines have what was in reach until now; ``there``: it lies where they find it."""
     near: Any = base.near
-    session, handle, lay = base.session, base.handle, base.layout
 
     def record() -> None:
-        base.near = None  # first: what is written there from now on is stored once more
-        try:
-            how = base.laid("same") if there else ("data", parts_of(session.size, near, layout))
-            base.move(layout)
-            record_creation(base, how, new=False)
-        except BaseException:
-            session.handles.undo(base, handle)
-            base.near, base.layout = near, lay
-            raise
-        base.host = base.kept = None
+        how = base.laid("same") if there else ("data", parts_of(base.session.size, near, layout))
+        base.move(layout)
+        record_creation(base, how, new=False)
 
-    session.recorder.together(record)
+    base.given(record)
 
 
 def create(

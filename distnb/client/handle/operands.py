@@ -84,7 +84,7 @@ def beside_text(function: Callable[..., Any], given: Iterable[Any]) -> bool:
 
     No distributed array can hold what comes of these; NumPy's can.
     """
-    kinds = "USMmV" if function not in _TO_FILES else ""
+    kinds = "USMmVO" if function in _OF_ELEMENTS else "USMmV" if function not in _TO_FILES else ""
     return any(_is_text(x, kinds, function in _OF_ELEMENTS) for x in given)
 
 

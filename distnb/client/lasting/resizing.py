@@ -52,6 +52,7 @@ def resize(session: Session, engines: int) -> None:
     if size == session.size:
         return
     _check(session)
+    current.check_room(size, "engines")
     with session.recorder.lock, deferred_interrupts():
         session.flush()
         made, kept = _Resized(session), session.connection.keeps

@@ -38,6 +38,7 @@ from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.record.ufunc_options import (
     as_mask,
+    done_in_reach,
     has_plain,
     is_new,
     options_of,
@@ -121,7 +122,8 @@ def elementwise(
 def _done(row: table.Elementwise, arrays: Sequence[Array], *rest: Any) -> Any:
     """Do an operation here, or on the engines; return its results."""
     session = arrays[0].session
-    found = _here(session, row, *rest) if all_here(arrays, session) else None
+    find = partial(_here, session) if all_here(arrays, session) else done_in_reach
+    found = find(row, *rest)
     return on_engines(session, row, *rest) if found is None else found
 
 

@@ -1,8 +1,9 @@
-"""What ufuncs take besides operands: dtypes of their loops, masks, and outputs that are NumPy's."""
+"""What ufuncs take besides operands: dtypes of loops, masks, several outputs, arrays of NumPy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -12,11 +13,27 @@ from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.arguments import order_of
 from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.fields import stayed
+from distnb.client.handle.host_arrays import boolean, plain, watched
+from distnb.client.reach.admission import admitted
+from distnb.client.reach.small_steps import refused
+from distnb.client.reach.small_views import laid
+from distnb.common.config import config
 from distnb.common.errors import explain
+from distnb.common.ndarrays import QUICK
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 
-__all__ = ["as_mask", "has_plain", "is_new", "options_of", "outputs", "put_plain", "tell_unfilled"]
+__all__ = [
+    "as_mask",
+    "done_in_reach",
+    "has_plain",
+    "is_new",
+    "options_of",
+    "outputs",
+    "put_plain",
+    "tell_unfilled",
+]
 
 
 def outputs(out: Any, nout: int) -> tuple[Any, ...]:
@@ -130,3 +147,79 @@ def put_plain(
         raise ValueError(explain("out", f"shape {out.shape}", f"{np.shape(value)}", "pass one"))
     np.copyto(out, value, casting=rule, where=mask)
     return out
+
+
+# -- small steps with such options -----------------------------------------------------------------
+
+
+def done_in_reach(
+    row: table.Elementwise,
+    inputs: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    options: dict[str, Any],
+) -> tuple[Any, ...] | None:
+    """Do a small operation of a ufunc's; return its results, None if it is another one.
+
+    The arrays come in reach for it. New results lie as elementwise ones do.
+    """
+    arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
+    session = arrays[0].session
+    if not isinstance(row.run, np.ufunc) or config.math != "numpy":
+        return None
+    if any(x.session is not session for x in arrays):
+        return None
+    away = [x for x in inputs if isinstance(x, Array) and x.dbase.host is None]
+    if any(o is None for o in outs) and (
+        not away or any(np.ndim(x) for x in inputs if not isinstance(x, Array))
+    ):
+        return None  # its layout is another one's
+    if _size((*inputs, *outs, where)) > QUICK:
+        return None
+    if not admitted(session, arrays, 2 * sum(x.nbytes for x in arrays)):
+        return None
+    return _computed(row, inputs, outs, where, options, away)
+
+
+def _size(operands: Sequence[Any]) -> float:
+    """Return bytes that no result exceeds; infinite if shapes do not fit, which is told later."""
+    try:
+        return 16 * prod(np.broadcast_shapes(*[np.shape(x) for x in operands if x is not None]))
+    except ValueError:
+        return np.inf
+
+
+def _computed(
+    row: table.Elementwise,
+    inputs: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    options: dict[str, Any],
+    away: Sequence[Any],
+) -> tuple[Any, ...] | None:
+    ins, into = [plain(x) for x in inputs], [None if o is None else o.near for o in outs]
+    mask = where if where is True else plain(where)
+    given = [near for o, near in zip(outs, into, strict=True) if o is not None]
+    if any(near is None for near in (*ins, mask, *given)):  # another thread has given it
+        return None
+    if given or mask is not True:
+        options = options | {"out": tuple(into), "where": mask}
+    if mask is not True:
+        boolean(np.asarray(mask))
+    for o in outs:
+        if o is not None:
+            o.dbase.about_to_be_written()
+    try:
+        found = watched(row.name, row.run, *ins, **options)
+    except BaseException as error:
+        refused(error)
+        return None  # the long way says what is wrong
+    for o, near in zip(outs, into, strict=True):
+        if near is not None and not stayed(o, near):
+            o[...] = near
+    results = found if row.nout > 1 else (found,)
+    session = next(x.session for x in (*inputs, *outs) if isinstance(x, Array))
+    return tuple(
+        o if o is not None else laid(session, f, away) if isinstance(f, np.ndarray) else f
+        for f, o in zip(results, outs, strict=True)
+    )

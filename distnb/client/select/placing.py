@@ -14,7 +14,7 @@ from distnb.client.handle.conversion import move_out
 from distnb.client.handle.host_arrays import all_here
 from distnb.client.handle.indexing import one_axis
 from distnb.client.reach.aliasing import are_related
-from distnb.client.reach.whole_functions import written_in_reach
+from distnb.client.reach.whole_functions import put_in_reach, written_in_reach
 from distnb.client.record.advanced_indexing import (
     Index,
     is_advanced,
@@ -32,6 +32,7 @@ from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel
 from distnb.common.errors import explain
 from distnb.ops import table
+from distnb.plans.gather_scatter import checked
 
 __all__: list[str] = []
 
@@ -92,6 +93,11 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     if line and written_in_reach("put", np.put, "picks", x, ind, v):
         return
     at = positions(ind, x.size, 0, mode)
+    if isinstance(at.index, np.ndarray) and at.index.size:
+        one = np.ravel(at.index if at.checked else checked(at.index, x.size))
+        key = np.unravel_index(one, x.shape)
+        if put_in_reach(x, key, _repeated(_typed(v, x.dtype), one)):
+            return
     flat = lazy_indices(x.session, [at], sure=True)
     if flat.index.size:
         _place_flat(x, flat, _repeated(_typed(v, x.dtype), flat.index))
@@ -250,6 +256,8 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
         raise ValueError("putmask: mask and data must be the same size")
     where, given = _apart(where, x), _apart(_safe(values, x.dtype), x)
     if not given.size:
+        return
+    if written_in_reach("putmask", np.putmask, "exact", x, where, given):
         return
     if where.shape == x.shape and (given.size == 1 or given.shape == x.shape):
         assign(x, given if given.size > 1 else _repeated(given, where), where)

@@ -145,6 +145,22 @@ class Base(Entry):
         self.since = session.connection.batches + 1
         handles.watch(self)
 
+    def given(self, record: Callable[[], None]) -> None:
+        """Leave the notebook, by ``record``, or stay as it is if that fails; the lock is held."""
+        near, handle, lay = self.near, self.handle, self.layout
+
+        def wholly() -> None:
+            self.near = None  # first: what is written there from now on is stored once more
+            try:
+                record()
+            except BaseException:
+                self.session.handles.undo(self, handle)
+                self.near, self.layout = near, lay
+                raise
+            self.host = self.kept = None
+
+        self.session.recorder.together(wholly)
+
     def related(self) -> bool:
         """Tell whether another base, or another library, has the same memory of the notebook."""
         if self.exported:

@@ -33,6 +33,7 @@ from distnb.common.shared_segments import SharedSegment
 from distnb.measure.quantities import counted, size_text
 
 __all__ = [
+    "check_room",
     "connect",
     "in_use",
     "inprocess",
@@ -205,6 +206,7 @@ def start(
     if found is not None and found.origin == origin and not found.connection.dead:
         _keep(found, seconds)
         return _again(found, f"start({count}, beside=True)")
+    check_room(count)
     _tell_of_cores(count)
     made = started(count, mpiexec=mpiexec, timeout=timeout)
     try:
@@ -244,11 +246,15 @@ def _keep(made: Session, seconds: float | None) -> None:
     made.keeping = keeping().Keeping(made.memory, facts)
 
 
-def _tell_of_cores(engines: int) -> None:
-    """Say so if engines are to share cores; refuse more than there is memory for."""
+def check_room(engines: int, name: str = "n") -> None:
+    """Refuse more engines than there is memory for."""
     if engines > (most := node_memory().available // _ENGINE) > 0:
-        got, do = f"{engines}, which take {size_text(_ENGINE)} each", f"pass n={cores()}"
-        raise CountError(explain("n", got, f"at most {most:,}, which fit in memory", do))
+        got, do = f"{engines}, which take {size_text(_ENGINE)} each", f"pass {name}={cores()}"
+        raise CountError(explain(name, got, f"at most {most:,}, which fit in memory", do))
+
+
+def _tell_of_cores(engines: int) -> None:
+    """Say so if engines are to share cores."""
     if engines > (there := cores()):
         print(
             f"distnb: {engines} engines share {there} core{'s' * (there > 1)}: good for a trial, "

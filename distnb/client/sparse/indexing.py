@@ -454,7 +454,8 @@ def _sparsely(x: Reductions, key: Key, value: Sparse) -> Stored:
     if 0 in value.shape:
         return Stored(x.data, x.structure)
     if {type(i) for i in key[:2]} == {int, np.ndarray}:
-        key = Key(*np.broadcast_arrays(*key[:2]), apart=True)
+        rows, columns = np.broadcast_arrays(*key[:2])
+        key = Key(rows, columns, apart=True)
     if key.apart:
         shape: Ints = key.lies or (1, len(key.rows))
     else:

@@ -6,6 +6,8 @@ So are they written: each engine's part at its offset.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,17 @@ def _number(handle: Any, place: int, kind: str) -> int | None:
     return int(struct.unpack(kind, found)[0]) if len(found) == struct.calcsize(kind) else None
 
 
+def _check_data(series: Any, pages: Iterable[Any]) -> None:
+    """Raise ValueError for a page that does not say where each strip is: zeros would come."""
+    expected = prod(series.keyframe.chunked)
+    for number, page in enumerate(pages):
+        if page is None:  # of a stack that has none there
+            continue
+        known = min(len(page.dataoffsets), len(page.databytecounts))
+        if known < expected:
+            raise ValueError(f"page {number} says where {known} of {expected} strips are")
+
+
 def describe(path: str, name: str | None) -> tuple[Stored, View]:
     """Return what is in a series, the first one by default."""
     stamp = stamp_of(path)
@@ -94,6 +107,7 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
         if offset is not None:
             dtype = dtype.newbyteorder(file.byteorder)
         page = series.keyframe
+        _check_data(series, [page])
         tile = (page.tilelength, page.tilewidth) if page.is_tiled else (page.rowsperstrip,)
         lengths = (*tile, *page.shape[len(tile) :]) if offset is None else ()
         chunks = (1,) * (len(shape) - len(lengths)) + lengths if lengths else ()
@@ -111,6 +125,7 @@ class _Pictures:
         series, self._file = _series(stored.path, stored.details[0])
         try:
             with good(stored.path, "a good TIFF file"):
+                _check_data(series, series.pages)
                 self._array = zarr.open(series.aszarr(), mode="r")
         except BaseException:
             self.close()
