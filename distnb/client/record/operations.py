@@ -68,7 +68,6 @@ __all__ = [
 
 #: Operations that are no ufuncs to the table, and are cast to ``out=`` as those are.
 _CAST_CHECKED = frozenset(("clip", "round"))
-_ARRAYS = (Array, np.ndarray)
 
 
 # -- elementwise -------------------------------------------------------------------------------
@@ -122,9 +121,8 @@ def elementwise(
 def _done(row: table.Elementwise, arrays: Sequence[Array], *rest: Any) -> Any:
     """Do an operation here, or on the engines; return its results."""
     session = arrays[0].session
-    find = partial(_here, session) if all_here(arrays, session) else done_in_reach
-    found = find(row, *rest)
-    return on_engines(session, row, *rest) if found is None else found
+    here = partial(_here, session) if all_here(arrays, session) else done_in_reach
+    return here(row, *rest) or on_engines(session, row, *rest)
 
 
 def _shortly(op: str, inputs: Sequence[Any], out: object) -> Any:
@@ -351,7 +349,7 @@ def _operand(x: Any, session: Session, like: Array | None) -> Any:
 
 def _kind(x: Any) -> Any:
     """Return what the oracle gets for an operand: a dtype for arrays, a scalar for scalars."""
-    if isinstance(x, _ARRAYS):
+    if isinstance(x, Array | np.ndarray):
         return x.dtype
     return np.dtype(x.dtype).type(x.value) if isinstance(x, Typed) else x
 
@@ -378,7 +376,7 @@ def _result_dtypes(
 
 def broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
     """Return the shape of a result; raise ValueError if there is none."""
-    shapes = [x.shape for x in operands if isinstance(x, _ARRAYS)]
+    shapes = [x.shape for x in operands if isinstance(x, Array | np.ndarray)]
     given = [o.shape for o in outs if o is not None]
     if shapes and not given and shapes.count(shapes[0]) == len(shapes):
         return shapes[0]
