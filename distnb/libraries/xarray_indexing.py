@@ -10,6 +10,7 @@ function of xarray   what is done
 ``expanded_indexer`` scalars in keys are numbers, masks without names of axes are NumPy's
 ``_resolve_group``   what is grouped by is NumPy's: its values are looked for in the notebook
 ``interp``           places between elements are NumPy's, as others know these alone
+``interp`` of spline one NaN makes all NaN, as in SciPy's, also of other engines' parts
 ``apply_ufunc``      functions are called with our arrays, which are refused as dask's are
 ==================== ==========================================================================
 """
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from xarray import DataArray, Variable
+from xarray.core import missing
 from xarray.core.indexing import NdArrayLikeIndexingAdapter, VectorizedIndexer
 from xarray.core.nputils import NumpyVIndexAdapter
 
@@ -79,6 +81,26 @@ def _knowing_places(validate: _Function) -> _Function:
     return validated
 
 
+#: What SciPy fits to all elements at once.
+_SPLINES = frozenset(("quadratic", "cubic", "polynomial"))
+
+
+def _knowing_gaps(interpolate: _Function) -> _Function:
+    def interpolated(var: Variable, places: Any, *, method: str, kwargs: dict[str, Any]) -> Any:
+        found = interpolate(var, places, method=method, kwargs=kwargs)
+        data, ours = found._data, var._data
+        if not (isinstance(data, DistArray) and isinstance(ours, DistArray)) or len(places) > 1:
+            return found
+        at = {d for _, to in places.values() for d in to.dims} - {*places}
+        alone = at & {*var.dims}  # each slice is interpolated by itself
+        fills = isinstance(kwargs.get("fill_value", np.nan), int | tuple)  # beyond the ends
+        if method in _SPLINES and not (alone or fills) and bool(np.isnan(ours).any()):
+            return found.copy(data=np.full_like(data, np.nan))
+        return found
+
+    return interpolated
+
+
 def _calling(apply: _Function) -> _Function:
     def applied(function: _Function, *args: Any, **options: Any) -> Any:
         data = [getattr(x, "_data", x) for x in args]
@@ -108,5 +130,6 @@ put_in_place("xarray.core.indexing", "as_indexable", _adapting)
 put_in_place("xarray.core.indexing", "expanded_indexer", _knowing_keys)
 put_in_place("xarray.core.groupby", "_resolve_group", _knowing_groups)
 put_in_place("xarray.core.dataset", "Dataset._validate_interp_indexers", _knowing_places)
+put_in_place(missing.__name__, "interpolate_variable", _knowing_gaps)
 for _name in ("apply_variable_ufunc", "apply_array_ufunc"):
     put_in_place("xarray.computation.apply_ufunc", _name, _calling)

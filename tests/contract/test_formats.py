@@ -730,6 +730,30 @@ def test_a_page_of_tiff_that_follows_itself(here, session):
             dnb.open("x.tif")
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_a_page_of_tiff_that_does_not_say_where_it_is(here, session, compression):
+    """tifffile would read zeros."""
+    tifffile = pytest.importorskip("tifffile")
+    pytest.importorskip("zarr")
+    tifffile.imwrite("x.tif", np.ones((60, 7), "u1"), compression=compression)
+    with tifffile.TiffFile("x.tif") as file:
+        at = file.pages[0].tags["StripOffsets"].offset
+    with open("x.tif", "r+b") as file:
+        file.seek(at)
+        file.write(struct.pack("<H", 65000))  # another tag
+    with pytest.raises(ValueError, match=r"x.tif: got page 0 that says where 0 of 1 strips are"):
+        dnb.open("x.tif")
+
+
+@pytest.mark.parametrize("index", [np.array([3, 200], "u1"), np.array([3, -2], "i1")])
+def test_rows_of_a_file_by_small_integers(here, session, index):
+    x = numbers((1000, 3), "f8")
+    np.save("x.npy", x)
+    same(dnb.open("x.npy")[index], x[index])
+    same(dnb.open("x.npy")[index, ::2], x[index, ::2])
+
+
 def test_tiff_without_pictures_and_what_says_nothing(here, session, monkeypatch):
     tifffile = pytest.importorskip("tifffile")
     pytest.importorskip("zarr")

@@ -79,6 +79,7 @@ CALLS = {
     "dot": lambda xr, t: xr.dot(t.fillna(0), t.n_weights, dim="x"),
     "weighted": lambda xr, t: t.weighted(t.y).mean("y"),
     "interpolation": lambda xr, t: t.interp(y=[1.5, 2.25]),
+    "splines of gaps": lambda xr, t: t.interp(y=[1.5, 2.25], method="cubic"),
     "transposed": lambda xr, t: t.transpose("x", ..., "time"),
     "stacked": lambda xr, t: t.stack(z=("y", "x")).reset_index("z", drop=True),
     "sorted": lambda xr, t: t.sortby("y", ascending=False),

@@ -330,6 +330,8 @@ def test_what_cannot_be(doomed):
     for wrong, error in ((0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError)):
         with pytest.raises(error, match="expected an integer >= 1"):
             doomed.resize(wrong)
+    with pytest.raises(ValueError, match="engines: got 1000000, .*fit in memory"):
+        doomed.resize(10**6)
     with dnb.subset(1, doomed) as part:
         for session in (part, doomed):
             with pytest.raises(dnb.SessionError, match="close the others"):

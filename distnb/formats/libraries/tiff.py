@@ -92,7 +92,7 @@ def _check_data(series: Any, pages: Iterable[Any]) -> None:
             continue
         known = min(len(page.dataoffsets), len(page.databytecounts))
         if known < expected:
-            raise ValueError(f"page {number} says where {known} of {expected} strips are")
+            raise ValueError(f"page {number} that says where {known} of {expected} strips are")
 
 
 def describe(path: str, name: str | None) -> tuple[Stored, View]:
