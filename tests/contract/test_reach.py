@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view as windows_of
 import distnb as dnb
 from distnb.client.reach import pace, small_steps, whole_functions
 from distnb.client.recovery import shared_memory
+from distnb.client.session import large_steps
 from distnb.ops import table
 from tests.contract.support import alike, numbered, same, setting
 
@@ -785,7 +786,7 @@ def begin_anew(session):
     """Forget which way was best for the steps of other tests; return what finds it."""
     found = session.extensions[pace.Pace]
     found.__init__()
-    session.to_and_fro, session.large, session.small_steps = False, 0, 0
+    session.large, session.small_steps = large_steps.LargeSteps(), 0
     return found
 
 
@@ -793,7 +794,8 @@ def begin_anew(session):
 def clock(monkeypatch):
     """Let time pass when the test says so."""
     time = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(pace, "perf_counter", lambda: time.now)
+    for module in (pace, large_steps):
+        monkeypatch.setattr(module, "perf_counter", lambda: time.now)
     return time
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import os
 import random
 import signal
 import subprocess
@@ -217,6 +218,31 @@ def test_pressed_again_and_again(cluster, gate, let_go):
     np.testing.assert_allclose(total.item(), w.np.b.sum())
     w.check()
     support.work(cluster)
+
+
+def test_pressed_twice_at_once(cluster, gate):
+    """As keys do, and hands: engines end what they write in place nevertheless."""
+    w = World(cluster)
+    plant(cluster, 1, "op == 'multiply'", gate.stand)
+    w.dist.a *= 2
+
+    def press():
+        until(gate.come)
+        for _ in range(7):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+        time.sleep(0.1)
+        gate.open()
+
+    presses = threading.Thread(target=press)
+    presses.start()
+    with pytest.raises(KeyboardInterrupt):
+        w.dist.a.sum().item()
+    presses.join()
+    support.heal(cluster)
+    w.np.a *= 2
+    w.check()
+    quiet(cluster)
 
 
 @pytest.mark.parametrize("n", [1, 3])

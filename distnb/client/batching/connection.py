@@ -30,6 +30,8 @@ _LAST = 2.0
 #: Seconds that engines have to end what they are at after Ctrl-C, before they are told to give up:
 #: so long; and what that is thought to take where it could get lost, in all so long at most.
 _SOON, _LATEST = 1.0, 3.0
+#: Seconds within which Ctrl-C that is pressed again is the same one.
+_ONE_PRESS = 0.4
 
 
 #: What is said of engines that have died, where there can be others.
@@ -123,8 +125,9 @@ class Connection:
         self.orphans: list[Sent] = []
         #: The epoch that engines have begun.
         self._begun = 0
-        #: Until when they may end what was interrupted; 0 when they were told to give it up.
-        self._patience = 0.0
+        #: Until when they may end what was interrupted, 0 when they were told to give it up; and
+        #: when it was.
+        self._patience = self._pressed = 0.0
 
     # -- sending and waiting -------------------------------------------------------------------
 
@@ -283,7 +286,8 @@ class Connection:
         """Let batches that were sent so far be given up if they are not soon done."""
         self.epoch += 1
         longer = 0.0 if self.keeps and not self.in_place else self._left()
-        self._patience = monotonic() + min(_SOON + longer, _LATEST)
+        self._pressed = monotonic()
+        self._patience = self._pressed + min(_SOON + longer, _LATEST)
 
     @property
     def in_place(self) -> bool:
@@ -304,21 +308,35 @@ class Connection:
         loop has given to results would else be those of lost arrays. Returns which engines do not
         answer, "" if all did.
         """
-        return "" if self.sent[0].ticket is None else interruptible(self._end)
+        if self.sent[0].ticket is None:
+            return ""
+        while True:
+            try:
+                return interruptible(self._end)
+            except KeyboardInterrupt:
+                if not self._is_one_press():
+                    raise
 
     def _end(self) -> str:
         ticket = self.sent[0].ticket
         if self._patience:
-            done = False
+            done = again = False
             try:
                 done = poll(lambda: self._transport.done(ticket), self._patience - monotonic())
+            except KeyboardInterrupt:
+                again = self._is_one_press()
+                raise
             finally:
-                if not done:
+                if not (done or again):
                     self._patience = 0.0
                     self._transport.stop()
             if done:
                 return ""
         return self._transport.interrupt(ticket)
+
+    def _is_one_press(self) -> bool:
+        """Tell whether Ctrl-C comes so soon after the one before that it was pressed once."""
+        return monotonic() - self._pressed < _ONE_PRESS
 
     @property
     def given_up(self) -> bool:

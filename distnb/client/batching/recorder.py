@@ -64,8 +64,8 @@ class Recorder:
         self._waits = False
         self._commands: list[Command] = []
         self._buffers: list[list[np.ndarray]] = []
-        #: Whether several steps are recorded together, and whether a batch is full of them.
-        self._together = self._full = False
+        #: Whether commands are recorded together with what is noted of them.
+        self._together = False
         self._dead: deque[int] = deque()
         #: Those whose deletion was recorded last.
         self._freeing: tuple[int, ...] = ()
@@ -98,12 +98,7 @@ class Recorder:
                 count >= self._rounds.look and self._rounds.is_full(count, commands, self._commands)
             )
         if self._together:
-            self._full = full
-        else:
-            self._go_on(full)
-
-    def _go_on(self, full: bool) -> None:
-        """Send what is pending, if that is enough, or see to it that it is sent."""
+            return
         if self._waits:
             self._wait()
         elif full:
@@ -121,12 +116,12 @@ class Recorder:
             if SETTINGS is None or SETTINGS.get(None) is not self._settings:
                 self._follow()
             with deferred_interrupts():
-                self._together, self._full = True, False
+                self._together = True
                 try:
                     record()
                 finally:
                     self._together = False
-            self._go_on(self._full)
+            self.add()
 
     def _follow(self) -> None:
         """Send what is pending where other errors are told of from now on."""

@@ -56,7 +56,7 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     An error that an engine reported meanwhile is raised.
     """
     if not session.memory.possible:
-        session.large.begin(session.large.enough)  # so that nobody asks at each step
+        session.large.nbytes = 0  # so that nobody asks at each step
         return False
     if config.place == "engines":
         return False

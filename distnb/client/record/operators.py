@@ -22,7 +22,6 @@ from distnb.client.record.operations import (
     elementwise,
     simple,
 )
-from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.ops.scalars import NUMBERS, SCALARS
 
@@ -61,9 +60,10 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
         if found is None:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
-            if template and template.large and _is_engines(session):
+            large = session.large if template and template.large else None
+            if large and large.nbytes < large.enough and config.place == "auto":
                 session.small_steps = -1
-                session.large.add(template.judged_by)
+                large.nbytes += template.judged_by
                 found = operation_cache.repeat(session, op, template, (self, other), None)
             elif template is not None:
                 found = done(session, op, template, (self, other), None)
@@ -83,11 +83,6 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
         return _operate(ufunc, run, self, other, into=True)
 
     return Arithmetic(forward, reflected, in_place)
-
-
-def _is_engines(session: Session) -> bool:
-    """Tell whether a large step is the engines', without asking :mod:`distnb.client.reach.pace`."""
-    return config.place == "auto" and session.large.nbytes < session.large.enough
 
 
 def power_arithmetic() -> Arithmetic:

@@ -36,11 +36,15 @@ class LargeSteps:
 
     def add(self, nbytes: int) -> None:
         """Count a step that is about to be done or recorded."""
+        self.tick()
+        self.nbytes += nbytes
+
+    def tick(self) -> None:
+        """Look at the clock, as where a batch is sent: steps of engines are counted without."""
         now = perf_counter()
         if now - self._last > _PAUSE and not self._paused:
             self._paused, self.nbytes, self._since = True, 0, now
         self._last = now
-        self.nbytes += nbytes
 
     @property
     def seconds(self) -> float:

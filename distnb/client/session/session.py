@@ -317,6 +317,7 @@ class Session(Closable):
             if idle and (connection.busy or self.ledger.crowded):
                 return
             self.progress.begin()
+            self.large.tick()
             try:
                 self._submit(idle)
             finally:
