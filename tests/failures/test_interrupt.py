@@ -220,14 +220,17 @@ def test_pressed_again_and_again(cluster, gate, let_go):
     support.work(cluster)
 
 
-def test_pressed_twice_at_once(cluster, gate):
+def test_pressed_twice_at_once(cluster, gate, monkeypatch):
     """As keys do, and hands: engines end what they write in place nevertheless."""
+    for limit in "_SOON", "_LATEST", "_ONE_PRESS":
+        monkeypatch.setattr(f"distnb.client.batching.connection.{limit}", 60)  # on any machine
     w = World(cluster)
     plant(cluster, 1, "op == 'multiply'", gate.stand)
     w.dist.a *= 2
 
     def press():
         until(gate.come)
+        time.sleep(0.1)  # until who reads it waits
         for _ in range(7):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
