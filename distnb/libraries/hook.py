@@ -46,7 +46,8 @@ def put_in_place(
         return
     made = functools.wraps(function)(make(function))
     made.__distnb_made__ = True  # type: ignore[attr-defined]
-    others = [m for m in sys.modules.values() if getattr(m, "__name__", "").startswith(library)]
+    modules = list(sys.modules.values())  # another thread may import
+    others = [m for m in modules if getattr(m, "__name__", "").startswith(library)]
     for place in [holder] if of else others:
         if getattr(place, "__dict__", {}).get(last) is function:
             setattr(place, last, made)
