@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from math import prod
 
 import numpy as np
@@ -40,7 +40,7 @@ class Budget:
 
     def __init__(self, share: int) -> None:
         self.share = share
-        self._reserved, self._counting = 0, threading.Lock()
+        self._reserved = 0
         #: Bytes that an engine was to write so far, about: who asks for what is long adds to it.
         self.work = 0
         #: Lets go what could be made again, where there is no room for what is asked for.
@@ -76,7 +76,7 @@ class Budget:
                     f"delete arrays, use more engines, or raise dnb.config.memory_share{why}",
                 )
             )
-        self._count(asked)
+        self._reserved = reserved
         self.work += asked
         return asked
 
@@ -96,7 +96,7 @@ class Budget:
 
     def change(self, counted: int, to: int) -> int:
         """Count a base that is there with other bytes, and return these."""
-        self._count(to - counted)
+        self._reserved += to - counted
         return to
 
     def room(self) -> int | None:
@@ -106,12 +106,8 @@ class Budget:
         self._settle()
         return max(0, int(self.share * config.memory_share) - self._reserved)
 
-    def _count(self, nbytes: int) -> None:
-        with self._counting:
-            self._reserved += nbytes
-
     def _settle(self) -> None:
         """Count what was freed no longer."""
-        with self._counting:
+        with suppress(IndexError):  # another thread has counted the last of it
             while self._released:
                 self._reserved -= self._released.popleft()

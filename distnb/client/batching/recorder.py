@@ -97,8 +97,8 @@ class Recorder:
             full = count >= config.flush_size or (
                 count >= self._rounds.look and self._rounds.is_full(count, commands, self._commands)
             )
-        if self._together:
-            return
+            if self._together:  # by this thread, which has the lock
+                return
         if self._waits:
             self._wait()
         elif full:
