@@ -92,11 +92,11 @@ def _knowing_gaps(interpolate: _Function) -> _Function:
         if not (isinstance(data, DistArray) and isinstance(ours, DistArray)) or len(places) > 1:
             return found
         at = {d for _, to in places.values() for d in to.dims} - {*places}
-        alone = at & {*var.dims}  # each slice is interpolated by itself
-        fills = isinstance(kwargs.get("fill_value", np.nan), int | tuple)  # beyond the ends
-        if method in _SPLINES and not (alone or fills) and bool(np.isnan(ours).any()):
-            return found.copy(data=np.full_like(data, np.nan))
-        return found
+        if method not in _SPLINES or at & {*var.dims} or not bool(np.isnan(ours).any()):
+            return found  # or each slice is interpolated by itself
+        ((points, to),) = places.values()
+        beyond = (to < points.min()) | (to > points.max())
+        return found.where(beyond & (kwargs.get("fill_value") != "extrapolate"))
 
     return interpolated
 

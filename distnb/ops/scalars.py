@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "CODES",
     "COMPARISONS",
     "NUMBERS",
     "NUMPYS",
     "PYTHON_SCALARS",
     "SCALARS",
     "SMALL",
+    "STORABLE",
     "VALUE_FREE",
     "weak_kind",
     "within_range",
@@ -23,8 +25,12 @@ __all__ = [
 PYTHON_SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 #: The types.
 NUMBERS = frozenset(PYTHON_SCALARS.values())
+#: NumPy's codes of the dtypes that arrays can have.
+CODES = "?bhilqBHILQefdFD"
+#: These dtypes, in this machine's order of bytes.
+STORABLE = frozenset(map(np.dtype, CODES))
 #: NumPy's scalars that arrays can have for elements.
-NUMPYS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
+NUMPYS = frozenset(np.dtype(code).type for code in CODES)
 #: All of these.
 SCALARS = NUMBERS | NUMPYS
 #: Those whose values never matter for a dtype. Integers can be out of range,

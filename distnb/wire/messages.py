@@ -77,7 +77,7 @@ class Reply(NamedTuple):
     of floating point warnings. ``values``: slot -> array, bytes or None. ``times``: an
     :class:`distnb.measure.records.Times` of the commands. ``aborted``: this rank gave up.
     ``failed``: a command failed on some rank; ``warned``: some rank has warnings. All ranks say the
-    same of these two.
+    same of these two. ``young``: loops ran that are not compiled, and will be if they go on.
     """
 
     rank: int
@@ -89,3 +89,4 @@ class Reply(NamedTuple):
     aborted: bool
     failed: bool = False
     warned: bool = False
+    young: bool = False

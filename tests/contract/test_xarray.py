@@ -80,6 +80,9 @@ CALLS = {
     "weighted": lambda xr, t: t.weighted(t.y).mean("y"),
     "interpolation": lambda xr, t: t.interp(y=[1.5, 2.25]),
     "splines of gaps": lambda xr, t: t.interp(y=[1.5, 2.25], method="cubic"),
+    "beyond the ends": lambda xr, t: t.interp(
+        y=[-3, 2.25], method="cubic", kwargs={"fill_value": 7.0}
+    ),
     "transposed": lambda xr, t: t.transpose("x", ..., "time"),
     "stacked": lambda xr, t: t.stack(z=("y", "x")).reset_index("z", drop=True),
     "sorted": lambda xr, t: t.sortby("y", ascending=False),

@@ -21,14 +21,14 @@ class Loop:
     def __init__(self, monkeypatch, costs, large=4, small=8):
         self.now, self.costs, self.large, self.small = 0.0, costs, large, small
         self.session = SimpleNamespace(
-            connection=SimpleNamespace(finished=0),
+            connection=SimpleNamespace(finished=0, young=False),
             small_steps=0,
             recorder=SimpleNamespace(lock=nullcontext()),
             flush=self.flush,
         )
         self.recorded = self.flushes = 0
         self.pace = pace.Pace()
-        self.ways = []
+        self.ways, self.steps = [], []
         monkeypatch.setattr(pace, "perf_counter", lambda: self.now)
         monkeypatch.setattr(large_steps, "perf_counter", lambda: self.now)
         self.session.large = large_steps.LargeSteps()
@@ -45,6 +45,7 @@ class Loop:
                 self.session.small_steps = -1
                 self.session.large.add(LARGE)
                 self.recorded += 1
+            self.steps.append(self.pace.way)
             self.now += self.costs[self.pace.way] / self.large
         for _ in range(self.small):
             self.step()
@@ -72,10 +73,10 @@ def seconds(wait, record, notebook):
 @pytest.mark.parametrize("small", [7, 8, 20, 60])
 def test_the_quickest_way_is_taken(loop, best, small):
     found = loop({**seconds(0.02, 0.02, 0.02), best: 0.01}, small=small)
-    for _ in range(400):
+    for _ in range(1000):
         found.turn()
     assert found.ways[-200:].count(best) > 150
-    assert {*found.ways[-200:]} == {pace.WAIT, pace.RECORD, pace.NOTEBOOK}  # tried once more
+    assert {*found.ways[-900:]} == {pace.WAIT, pace.RECORD, pace.NOTEBOOK}  # tried once more
 
 
 def test_the_best_is_found_behind_a_better_one(loop):
@@ -131,7 +132,7 @@ def test_the_quickest_way_is_taken_where_nobody_waits(loop, best):
     for _ in range(1000):
         found.turn()
     assert found.ways[-500:].count(best) > 400
-    assert pace.NOTEBOOK in found.ways
+    assert {*found.ways} == {pace.WAIT, pace.NOTEBOOK}  # where nobody waits, two ways are one
 
 
 def test_the_notebook_is_not_tried_where_engines_are_quicker_than_memory(loop):
@@ -142,12 +143,22 @@ def test_the_notebook_is_not_tried_where_engines_are_quicker_than_memory(loop):
     assert {*found.ways} == {pace.WAIT}
 
 
+@pytest.mark.parametrize(("wait", "best"), [(0.02, pace.WAIT), (0.2, pace.NOTEBOOK)])
+def test_loops_that_will_be_compiled_are_thought_quicker(loop, wait, best):
+    """Until then engines take longer; who judges by that would never let it come so far."""
+    found = loop(seconds(wait, wait, 0.01), small=0)
+    for _ in range(300):
+        found.session.connection.young = True  # as each reply says
+        found.turn()
+    assert found.ways[-100:].count(best) > 80
+
+
 def test_what_is_slow_is_not_tried_for_long(loop):
     """For no longer than what was measured before would have taken for as much."""
     found = loop(seconds(0.02, 0.02, 20.0), small=0)
     for _ in range(1000):
         found.turn()
-    assert 1 <= found.ways.count(pace.NOTEBOOK) < 8
+    assert 1 <= found.steps.count(pace.NOTEBOOK) < 16
 
 
 def test_a_pause_is_no_price(loop):
@@ -165,13 +176,23 @@ def test_a_pause_is_no_price_where_nobody_waits(loop, best):
     for k in range(1000):
         found.now += 60.0 * (k % 30 == 29)
         found.turn()
-    assert found.ways[-500:].count(best) > 300
+    assert found.ways[-500:].count(best) > 400
+
+
+@pytest.mark.parametrize("best", [pace.WAIT, pace.NOTEBOOK])
+def test_other_work_is_no_price(loop, best):
+    """As between two runs of a program, if only as long as ten steps."""
+    found = loop({**seconds(0.02, 0.02, 0.02), best: 0.01}, small=0)
+    for k in range(1000):
+        found.now += 0.1 * (k % 5 == 4)
+        found.turn()
+    assert found.ways[-500:].count(best) > 400
 
 
 def test_a_long_row_of_small_steps_waits_once(loop):
     """Also where it was best to record the few that there were."""
     found = loop(seconds(0.02, 0.005, 0.02))
-    for _ in range(100):
+    for _ in range(120):
         found.turn()
     assert found.pace.way == pace.RECORD
     found.small, flushes = 1000, found.flushes

@@ -114,7 +114,7 @@ def astype(
 ) -> DistArray:
     """Return a copy with another dtype, as ``numpy.astype``.
 
-    The elements stay where they are, and nothing is sent.
+    The elements stay where they are, and nothing is sent. Text, times and objects are NumPy's.
 
     Parameters
     ----------
@@ -140,7 +140,8 @@ def astype(
     array([ 1, -1])
     """
     check_device(device)
-    if not (storable(np.dtype(dtype)) and storable(x.dtype)):  # text, times: xarray's labels
+    given = getattr(x, "dtype", np.dtype(bool))  # lists are arrays, too
+    if not (storable(np.dtype(dtype)) and storable(given)):  # text, times: xarray's labels
         return np.asarray(x).astype(dtype, copy=copy)
     return asarray(x).astype(dtype, copy=copy)
 

@@ -99,6 +99,8 @@ class Connection:
         Whether engines failed outside of the commands of the last batch.
     batches, bytes_out, finished : int
         Batches and bytes that were sent; commands to which all replies came.
+    young : bool
+        Whether loops ran that engines will compile if they go on; whoever asks may forget it.
     sent : deque of Sent
         Batches that were sent and whose replies were not taken in.
     leaving : (int, tuple of Command) or None
@@ -116,6 +118,7 @@ class Connection:
         self.faulty = False
         self._error: BaseException | None = None
         self.batches = self.bytes_out = self.finished = 0
+        self.young = False
         self.sent: deque[Sent] = deque()
         self.leaving: tuple[int, tuple[Command, ...]] | None = None
         self.epoch = 0
@@ -255,6 +258,7 @@ class Connection:
             aborted = self.faulty = False
             for reply in found.replies:
                 aborted = aborted or reply.aborted
+                self.young = self.young or reply.young
             if aborted and self._dying(sent):  # for which one waits once
                 raise self._transport.gone()
         except EngineError as error:

@@ -37,7 +37,6 @@ from distnb.plans.host_parts import fill, filled, parts_of
 from distnb.wire.protocol import Create, InNotebook, Operand
 
 __all__ = [
-    "STORABLE",
     "Array",
     "Elements",
     "as_result",
@@ -59,10 +58,6 @@ _FILLED = {"empty": 1 << 62, "fill": 1 << 23, "index": 1 << 22, "random": 1 << 2
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
-
-
-#: What is :func:`storable`, in this machine's order of bytes.
-STORABLE = frozenset(np.dtype(code) for code in "?bhilqBHILQefdFD")
 
 
 def _of_numbers(name: str) -> Callable[[Array], Any]:
@@ -465,8 +460,8 @@ def leave(base: Base) -> None:
             return
         if near is None:  # another thread has given it
             return
-        base.kept = None  # it may have been written here
         if base.nbytes >= 0:  # they have it, where it is
+            base.kept = None  # it may have been written here
             base.since = session.batches + 1
             base.near = None
         else:

@@ -72,17 +72,18 @@ def compute(
     where: ArrayLike,
     options: dict[str, Any],
     prepare: Callable[[], tuple[Ints, Sequence[np.dtype]]],
+    small: bool = False,
 ) -> tuple[Any, ...] | None:
     """Compute an elementwise operation; return its results, or None if engines are to hold them.
 
     ``ins``, ``into`` and ``where`` are :func:`plain`; ``prepare`` returns the shape and the dtypes
-    of the results.
+    of the results. These may be here if they are ``small``, whatever their size.
     """
-    given = any(o is not None for o in into)
-    if not given and not _may_fit(ins, where):
+    small = small or any(o is not None for o in into)
+    if not small and not _may_fit(ins, where):
         return None
     if isinstance(row.run, np.ufunc):
-        if given or where is not True:
+        if small or where is not True:
             options = options | {"out": tuple(into), "where": where}
         found = watched(row.name, row.run, *ins, **options)
         found = found if row.nout > 1 else (found,)
@@ -92,7 +93,7 @@ def compute(
             np.empty(shape, d) if o is None else o for o, d in zip(into, dtypes, strict=True)
         )
         watched(row.name, row.run, *ins, out=found, where=where, **options)
-    return found if given or all(fits(f.nbytes) for f in found) else None
+    return found if small or all(fits(f.nbytes) for f in found) else None
 
 
 def _may_fit(ins: Sequence[Any], where: ArrayLike) -> bool:
@@ -104,11 +105,14 @@ def _may_fit(ins: Sequence[Any], where: ArrayLike) -> bool:
 
 
 def delivered(
-    session: Session, found: Sequence[Any], outs: Sequence[Array | None]
+    session: Session,
+    found: Sequence[Any],
+    outs: Sequence[Array | None],
+    make: Callable[[Session, np.ndarray], Array] = hosted,
 ) -> tuple[Any, ...]:
     """Return results: the outputs that were given, new arrays, and NumPy's scalars."""
     return tuple(
-        o if o is not None else as_result(hosted(session, f)) if isinstance(f, np.ndarray) else f
+        o if o is not None else as_result(make(session, f)) if isinstance(f, np.ndarray) else f
         for f, o in zip(found, outs, strict=True)
     )
 

@@ -4,8 +4,8 @@ Small steps are the notebook's, large ones the engines'. Where these come one af
 ways are open: engines are waited for at each turn; they do small steps, too; or the notebook does
 large steps. Where only large steps come, the notebook may do these, too: messages and commands cost
 engines about as much as the smallest of them. Which way is best depends on how many steps of which
-kind there are, and on what engines make of them together. So each is tried on as many bytes, and
-the quickest one is taken until it is time to try again.
+kind there are, and on what engines make of them together. So each is tried on as many bytes, that
+which is taken first, and the quickest one is taken until it is time to try again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import inf
 from time import perf_counter
 
-from distnb.client.session.large_steps import LargeSteps
+from distnb.client.session.large_steps import ENOUGH, PAUSE, LargeSteps
 from distnb.client.session.session import Session
 
 __all__ = ["SMALL_STEP", "Pace", "judged_by"]
@@ -30,18 +30,22 @@ _TINY_STEP = 1 << 20
 _LARGEST_STEP = 64 << 20
 #: Turns, one after the other, from which on other ways are tried.
 _TURNS = 3
-#: Seconds between two turns that are somebody's pause.
-_PAUSE = 0.25
 #: Commands of engines between two turns, at most.
 _BETWEEN = 64
-#: Bytes of large steps that are done in a way that is tried; in the one that was best; and at most,
-#: as these are doubled if it is the best once more. What engines do can well be another program's.
-_TRIED, _KEPT = 128 << 20, 512 << 20
-_MOST_KEPT = {WAIT: 512 * _KEPT, RECORD: 512 * _KEPT, NOTEBOOK: 16 * _KEPT}
+#: Bytes of large steps that are done in a way that is tried, at least and at most: as many as take
+#: so many seconds, for what it costs to begin is no price.
+_TRIED, _MOST_TRIED, _TRIAL = 128 << 20, 1 << 30, 0.02
+#: How many times as many are done in the one that was best; and at most, as these are as many times
+#: more if it is the best once more. What engines do can well be another program's.
+_KEPT = 4
+_MOST_KEPT = {WAIT: 256, RECORD: 256, NOTEBOOK: 128}
 #: Another way is taken if its price is a smaller part of that of the one which was best before.
 _SAME = 0.85
-#: Seconds for a byte, up to which engines are quicker than any notebook: what fused steps take.
-_QUICK = 20e-12
+#: Seconds for a byte, up to which engines are quicker than the notebook, which goes through memory
+#: once for each step: what fused steps take.
+_QUICK = 50e-12
+#: What compiled loops take of what engines take without, at least.
+_COMPILED = 0.3
 #: Small steps, one after the other, that are recorded before engines are waited for; and at most.
 _PATIENCE, _MOST_PATIENT = 6, 64
 
@@ -56,12 +60,12 @@ class Pace:
 
     def __init__(self) -> None:
         self.way = WAIT
-        #: Way -> seconds for a byte of large steps, while ways are tried.
-        self._prices: dict[str, float] = {}
-        #: The way that was best, and for how many bytes it is taken.
-        self._best, self._kept = WAIT, _KEPT
+        #: Way -> seconds for a byte of large steps, while ways are tried; whether one is measured.
+        self._prices, self._measured = dict[str, float](), False
+        #: Bytes of each that is tried; the way that was best, and for how many times as many.
+        self._tried, self._best, self._kept = _TRIED, WAIT, _KEPT
         #: Bytes that this way has, and seconds that it is tried at most.
-        self._quota, self._longest = _KEPT, inf
+        self._quota, self._longest = ENOUGH, inf
         #: Commands that engines had done when last waited for, and how often few were new.
         self._done = self._turns = 0
         #: When that was.
@@ -74,8 +78,9 @@ class Pace:
             return
         soon = done - self._done <= _BETWEEN
         self._done = done
-        if self._prices or self.way != WAIT:
-            if self._is_over(session.large):
+        if self._prices or self._measured or self.way != WAIT:
+            self._turns += 1
+            if self._is_over(session):
                 self._judge(session)
         elif self._is_turn(session, soon) and session.large.nbytes >= _TRIED:
             self._judge(session)
@@ -84,33 +89,49 @@ class Pace:
         """Count turns that come soon one after the other; tell whether these are many."""
         now, before = perf_counter(), self._before
         self._before = now
-        if not soon or now - before > _PAUSE:
+        if not soon or now - before > PAUSE:
             self._turns = 0
             self._begin(session.large)
             return False
         self._turns += 1
         return self._turns >= _TURNS * (self._kept // _KEPT)
 
-    def _begin(self, done: LargeSteps) -> None:
+    def _begin(self, done: LargeSteps, pause: float = inf) -> None:
         """Begin to measure."""
-        done.begin(0 if self.way == NOTEBOOK else self._quota)
+        done.begin(0 if self.way == NOTEBOOK else self._quota, pause)
 
     def _take(self, session: Session, way: str, quota: int, longest: float = inf) -> None:
         """Take a way, for so many bytes, or so many seconds at most."""
         self.way, self._quota, self._longest = way, quota, longest
-        self._begin(session.large)
+        self._begin(session.large, longest)
 
     def _judge(self, session: Session) -> None:
-        """Take another way, when this one was tried, or taken for as long as it should."""
-        self._prices[self.way] = session.large.price
+        """Take another way, when this one was measured; measure it when it was taken long enough.
+
+        What it costs to begin is no price, nor what else a program does meanwhile.
+        """
+        price = session.large.price * self._share(session)
+        if not self._measured:
+            self._measure(session, price)
+            return
+        self._measured, self._prices[self.way] = False, price
         if self._is_found():
             self._choose(session)
             return
         for way in (NOTEBOOK, WAIT, RECORD):
-            if way not in self._prices:
-                self._take(session, way, _TRIED, min(self._prices.values()) * _TRIED)
+            if not self._is_known(way):
+                self._take(session, way, _TRIED, min(self._prices.values()) * self._tried)
                 return
         self._choose(session)
+
+    def _measure(self, session: Session, price: float) -> None:
+        """Begin to measure a way that is taken."""
+        if not self._prices:
+            self._tried = int(min(max(_TRIED, _TRIAL / max(price, 1e-12)), _MOST_TRIED))
+        longest = min(self._prices.values(), default=inf) * self._tried
+        self._measured, self._quota, self._longest = True, self._tried, longest
+        session.connection.young = False
+        self._begin(session.large, min(longest, price * self._tried))
 
     def _is_found(self) -> bool:
         """Tell whether no other way need be tried.
@@ -120,53 +141,65 @@ class Pace:
         waits, own = self._prices.get(WAIT, inf), self._prices.get(NOTEBOOK, inf)
         return waits < _QUICK or (self._best == WAIT and own < waits < inf)
 
+    def _is_known(self, way: str) -> bool:
+        """Tell whether a way was tried; where nobody waits, recording and waiting are one."""
+        alike = not self._turns and way != NOTEBOOK
+        return way in self._prices or (alike and not self._prices.keys() <= {NOTEBOOK})
+
     def _choose(self, session: Session) -> None:
         """Take the way that was best."""
         if self._best in self._prices:
             self._prices[self._best] *= _SAME
         best = min(self._prices, key=lambda way: self._prices[way])
-        kept = 2 * self._kept if best == self._best else _KEPT
+        kept = _KEPT * self._kept if best == self._best else _KEPT
         self._best, self._kept = best, min(kept, _MOST_KEPT[best])
-        self._turns, self._prices = 0, {}
-        self._take(session, best, self._kept)
+        self._measured, self._turns, self._prices = False, 0, {}
+        # What engines do without the notebook is judged as seldom as at first.
+        self._take(session, best, self._tried * self._kept * (4 if best == WAIT else 1))
 
     def is_small(self, session: Session, nbytes: int) -> bool:
         """Tell whether a step on so much memory is the notebook's."""
         if nbytes <= _TINY_STEP or (nbytes <= SMALL_STEP and session.small_steps >= 0):
             return True
         counted = judged_by(nbytes)
-        if counted and self._is_over(session.large):
+        if counted and self._is_over(session):
             self._end(session)
         if self.way != NOTEBOOK:
             return False
         session.large.add(counted)
         return nbytes <= _LARGEST_STEP
 
-    def _is_over(self, done: LargeSteps) -> bool:
+    def _is_over(self, session: Session) -> bool:
         """Tell whether it is time to judge this way."""
-        return done.nbytes >= self._quota or (done.nbytes > 0 and done.seconds > self._longest)
+        done = session.large
+        if done.nbytes >= self._quota:
+            return True
+        return done.nbytes > 0 and done.seconds * self._share(session) > self._longest
+
+    def _share(self, session: Session) -> float:
+        """Return which part of what engines' steps take these are thought to take later."""
+        return _COMPILED if session.connection.young and self.way != NOTEBOOK else 1.0
 
     def _end(self, session: Session) -> None:
         """Take another way, unless another thread has just done so."""
         with session.recorder.lock:  # as whoever waits has it
             session.flush()  # of what was too large for the notebook, or is under way
-            if self._is_over(session.large):
+            if self._is_over(session):
                 self._judge(session)
 
     def is_patient(self, session: Session) -> bool:
         """Tell whether a small step, which finds engines busy, is to be recorded."""
         session.small_steps = max(session.small_steps, 0) + 1
         most = _MOST_PATIENT if self.way == RECORD else _PATIENCE
-        return session.small_steps < most and not (
-            self.way == RECORD and self._is_over(session.large)
-        )
+        return session.small_steps < most and not (self.way == RECORD and self._is_over(session))
 
     def wait(self, session: Session) -> None:
         """Wait for engines, for a small step."""
         many, session.small_steps = session.small_steps >= _MOST_PATIENT, 0
         session.flush()
-        if self.way == RECORD and self._is_over(session.large):
+        if self.way == RECORD and self._is_over(session):
             self._judge(session)
         elif self.way == RECORD and many:
+            # Waiting is right, however much it costs: a row of small steps is not for engines.
             self._prices = {**self._prices, RECORD: inf} if self._prices else {WAIT: 0.0}
             self._choose(session)

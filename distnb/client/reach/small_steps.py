@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import STORABLE, Array
+from distnb.client.handle.array import Array
 from distnb.client.handle.fields import Fields, fresh, is_away, near_of, stayed
 from distnb.client.handle.host_arrays import FLAGS, in_context, tell
 from distnb.client.reach.promised_layouts import promised
@@ -32,7 +32,7 @@ from distnb.geometry.layout import Layout
 from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.ops.fast import FAST
-from distnb.ops.scalars import SCALARS
+from distnb.ops.scalars import SCALARS, STORABLE
 
 __all__ = [
     "done",

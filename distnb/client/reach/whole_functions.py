@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import STORABLE, Array, storable
+from distnb.client.handle.array import Array, storable
 from distnb.client.handle.fields import Fields, fits, fresh, is_away, near_of, stayed
 from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
 from distnb.client.reach.admission import admitted, is_mine
@@ -28,7 +28,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, default_layout
-from distnb.ops.scalars import SCALARS
+from distnb.ops.scalars import SCALARS, STORABLE
 
 __all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
 

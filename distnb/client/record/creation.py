@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.batching.call_sites import from_users_line
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
-from distnb.client.handle.array import STORABLE, Array, create, hosted, numeric
+from distnb.client.handle.array import Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, array_of, from_host
 from distnb.client.handle.fields import fits, fresh
 from distnb.client.handle.indexing import lengths
@@ -25,6 +25,7 @@ from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
 from distnb.common.interrupts import interrupts
 from distnb.geometry.layout import Ints
+from distnb.ops.scalars import STORABLE
 from distnb.wire.protocol import Typed
 
 __all__ = [

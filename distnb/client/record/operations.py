@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from distnb.client.handle.array import (
     Array,
     as_result,
     create,
+    hosted,
     numeric,
     read_only,
     room_for,
@@ -33,12 +33,14 @@ from distnb.client.handle.operands import beside_text, by_numpy
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.kept_order import axes_asked, axes_of, in_their_order
 from distnb.client.reach.small_steps import done as quick_done
-from distnb.client.reach.small_steps import made_of, quick, quick_out
+from distnb.client.reach.small_steps import made_of, quick
+from distnb.client.reach.small_views import laid
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.record.ufunc_options import (
     as_mask,
-    done_in_reach,
+    brought_together,
+    come_in_reach,
     has_plain,
     is_new,
     options_of,
@@ -49,7 +51,6 @@ from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import NotNumericError, explain
 from distnb.common.interrupts import interrupts
-from distnb.common.ndarrays import QUICK
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
@@ -121,8 +122,9 @@ def elementwise(
 def _done(row: table.Elementwise, arrays: Sequence[Array], *rest: Any) -> Any:
     """Do an operation here, or on the engines; return its results."""
     session = arrays[0].session
-    here = partial(_here, session) if all_here(arrays, session) else done_in_reach
-    return here(row, *rest) or on_engines(session, row, *rest)
+    near = () if all_here(arrays, session) else come_in_reach(row, *rest[:3])
+    found = None if near is None else _here(session, row, near, *rest)
+    return found or on_engines(session, row, *rest)
 
 
 def _shortly(op: str, inputs: Sequence[Any], out: object) -> Any:
@@ -133,34 +135,8 @@ def _shortly(op: str, inputs: Sequence[Any], out: object) -> Any:
         if found is None and SCALARS.issuperset(map(type, inputs)):
             found = quick_done(row.run, inputs)
     if found is None and (found := simple(op, inputs, out)) is None:
-        found = _brought_together(row.run, inputs, out)
+        found = brought_together(row.run, inputs, out)
     return found
-
-
-def _brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) -> Any:
-    """Do a small step on arrays at home, or NumPy's, and others; return None if it is none.
-
-    The others come in reach for it: else they would stay on engines for as long as those meet them.
-    """
-    one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    arrays = [x for x in (*inputs, one) if isinstance(x, Array)]
-    away = [x for x in arrays if x.near is None]
-    if not away or not (isinstance(run, np.ufunc) and run.nout == 1):
-        return None
-    if len(away) == len(arrays) and not any(type(x) is np.ndarray for x in inputs):
-        return None
-    session = away[0].session
-    if any(x.session is not session for x in arrays):
-        return None
-    try:
-        shape = broadcast_shape(inputs, (one,))
-    except ValueError:
-        return None  # or their dtypes are what is wrong, which is found first otherwise
-    if 16 * prod(shape) > QUICK:  # engines do it, and want them there
-        return None
-    if not admitted(session, away, 2 * sum(x.nbytes for x in arrays)):
-        return None
-    return quick(run, inputs) if one is None else quick_out(run, inputs, one)
 
 
 def _into_plain(
@@ -188,13 +164,17 @@ def _into_plain(
 def _here(
     session: Session,
     row: table.Elementwise,
+    away: Sequence[Array],
     inputs: Sequence[Any],
     outs: Sequence[Any],
     where: Any,
     options: dict[str, Any],
 ) -> tuple[Any, ...] | None:
-    """Compute with NumPy what is all in the notebook; return None if the result is too large."""
-    ins, into = [plain(x) for x in inputs], [None if o is None else o.here for o in outs]
+    """Compute with NumPy what is all in the notebook, or in reach; None if engines are to.
+
+    New results lie as arrays do that are ``away``.
+    """
+    ins, into = [plain(x) for x in inputs], [None if o is None else o.near for o in outs]
     mask = where if where is True else plain(where)
     needed = [*ins, mask, *[near for o, near in zip(outs, into, strict=True) if o is not None]]
     if any(near is None for near in needed):  # another thread has given it to engines
@@ -209,7 +189,7 @@ def _here(
         return broadcast_shape([*ins, mask], outs), dtypes
 
     try:
-        found = host_arrays.compute(row, ins, into, mask, options, prepare)
+        found = host_arrays.compute(row, ins, into, mask, options, prepare, bool(away))
     except Exception as error:
         if not interrupts(error):
             prepare()  # which says what to do
@@ -217,7 +197,8 @@ def _here(
     for o, near in zip(outs, into, strict=True):
         if o is not None and near is not None and not stayed(o, near):
             assign(o, near, None if mask is True else mask)
-    return None if found is None else host_arrays.delivered(session, found, outs)
+    make = partial(laid, away=away) if away else hosted
+    return None if found is None else host_arrays.delivered(session, found, outs, make)
 
 
 def on_engines(

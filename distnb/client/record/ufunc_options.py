@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -13,11 +13,8 @@ from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.arguments import order_of
 from distnb.client.handle.array import Array, numeric
-from distnb.client.handle.fields import stayed
-from distnb.client.handle.host_arrays import boolean, plain, watched
 from distnb.client.reach.admission import admitted
-from distnb.client.reach.small_steps import refused
-from distnb.client.reach.small_views import laid
+from distnb.client.reach.small_steps import quick, quick_out
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.common.ndarrays import QUICK
@@ -26,7 +23,8 @@ from distnb.ops import table
 
 __all__ = [
     "as_mask",
-    "done_in_reach",
+    "brought_together",
+    "come_in_reach",
     "has_plain",
     "is_new",
     "options_of",
@@ -152,16 +150,37 @@ def put_plain(
 # -- small steps with such options -----------------------------------------------------------------
 
 
-def done_in_reach(
-    row: table.Elementwise,
-    inputs: Sequence[Any],
-    outs: Sequence[Any],
-    where: Any,
-    options: dict[str, Any],
-) -> tuple[Any, ...] | None:
-    """Do a small operation of a ufunc's; return its results, None if it is another one.
+def brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) -> Any:
+    """Do a small step on arrays at home, or NumPy's, and others; return None if it is none.
 
-    The arrays come in reach for it. New results lie as elementwise ones do.
+    The others come in reach for it: else they would stay on engines for as long as those meet them.
+    """
+    one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    arrays = [x for x in (*inputs, one) if isinstance(x, Array)]
+    away = [x for x in arrays if x.near is None]
+    if not away or not (isinstance(run, np.ufunc) and run.nout == 1):
+        return None
+    if len(away) == len(arrays) and not any(type(x) is np.ndarray for x in inputs):
+        return None
+    session = away[0].session
+    if any(x.session is not session for x in arrays):
+        return None
+    if _size((*inputs, one)) > QUICK:  # engines do it, and want them there
+        return None
+    if not admitted(session, away, 2 * sum(x.nbytes for x in arrays)):
+        return None
+    return quick(run, inputs) if one is None else quick_out(run, inputs, one)
+
+
+def come_in_reach(
+    row: table.Elementwise, inputs: Sequence[Any], outs: Sequence[Any], where: Any
+) -> list[Array] | None:
+    """Have the arrays of a small operation of a ufunc's in reach; None if it is another one.
+
+    Returns
+    -------
+    list of Array
+        Inputs that engines have: new results lie as these do.
     """
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
     session = arrays[0].session
@@ -176,9 +195,7 @@ def done_in_reach(
         return None  # its layout is another one's
     if _size((*inputs, *outs, where)) > QUICK:
         return None
-    if not admitted(session, arrays, 2 * sum(x.nbytes for x in arrays)):
-        return None
-    return _computed(row, inputs, outs, where, options, away)
+    return away if admitted(session, arrays, 2 * sum(x.nbytes for x in arrays)) else None
 
 
 def _size(operands: Sequence[Any]) -> float:
@@ -187,39 +204,3 @@ def _size(operands: Sequence[Any]) -> float:
         return 16 * prod(np.broadcast_shapes(*[np.shape(x) for x in operands if x is not None]))
     except ValueError:
         return np.inf
-
-
-def _computed(
-    row: table.Elementwise,
-    inputs: Sequence[Any],
-    outs: Sequence[Any],
-    where: Any,
-    options: dict[str, Any],
-    away: Sequence[Any],
-) -> tuple[Any, ...] | None:
-    ins, into = [plain(x) for x in inputs], [None if o is None else o.near for o in outs]
-    mask = where if where is True else plain(where)
-    given = [near for o, near in zip(outs, into, strict=True) if o is not None]
-    if any(near is None for near in (*ins, mask, *given)):  # another thread has given it
-        return None
-    if given or mask is not True:
-        options = options | {"out": tuple(into), "where": mask}
-    if mask is not True:
-        boolean(np.asarray(mask))
-    for o in outs:
-        if o is not None:
-            o.dbase.about_to_be_written()
-    try:
-        found = watched(row.name, row.run, *ins, **options)
-    except BaseException as error:
-        refused(error)
-        return None  # the long way says what is wrong
-    for o, near in zip(outs, into, strict=True):
-        if near is not None and not stayed(o, near):
-            o[...] = near
-    results = found if row.nout > 1 else (found,)
-    session = next(x.session for x in (*inputs, *outs) if isinstance(x, Array))
-    return tuple(
-        o if o is not None else laid(session, f, away) if isinstance(f, np.ndarray) else f
-        for f, o in zip(results, outs, strict=True)
-    )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from math import inf
 from time import perf_counter
 
-__all__ = ["LargeSteps"]
+__all__ = ["ENOUGH", "PAUSE", "LargeSteps"]
 
-#: Seconds between two steps that are somebody's pause.
-_PAUSE = 0.25
+#: Seconds between two steps that are a pause, whatever is known of them.
+PAUSE = 0.25
 #: Bytes until somebody wants to know at first.
-_ENOUGH = 512 << 20
+ENOUGH = 2 << 30
 
 
 class LargeSteps:
@@ -24,14 +25,14 @@ class LargeSteps:
         What was counted, and how much is enough: who records for engines is to ask first then.
     """
 
-    __slots__ = ("_last", "_paused", "_since", "enough", "nbytes")
+    __slots__ = ("_last", "_pause", "_since", "enough", "nbytes")
 
     def __init__(self) -> None:
-        self.begin(_ENOUGH)
+        self.begin(ENOUGH)
 
-    def begin(self, enough: int) -> None:
-        """Begin to count."""
-        self.nbytes, self.enough, self._paused = 0, enough, False
+    def begin(self, enough: int, pause: float = PAUSE) -> None:
+        """Begin to count; ``pause`` is longer than a step takes, if these cost what they did."""
+        self.nbytes, self.enough, self._pause = 0, enough, min(pause, PAUSE)
         self._since = self._last = perf_counter()
 
     def add(self, nbytes: int) -> None:
@@ -42,8 +43,8 @@ class LargeSteps:
     def tick(self) -> None:
         """Look at the clock, as where a batch is sent: steps of engines are counted without."""
         now = perf_counter()
-        if now - self._last > _PAUSE and not self._paused:
-            self._paused, self.nbytes, self._since = True, 0, now
+        if now - self._last > self._pause:
+            self._pause, self.nbytes, self._since = inf, 0, now
         self._last = now
 
     @property

@@ -88,6 +88,8 @@ class Compiler:
 
     def __init__(self, wait: bool = False) -> None:
         self.wait = wait
+        #: Whether loops ran that are not compiled, and will be if they go on.
+        self.young = False
         self._ready: dict[str, Kernel | None] = {}
         #: Whether Numba is loaded.
         self._warm = False
@@ -112,7 +114,13 @@ class Compiler:
         if source.name not in self._asked:
             self._asked.add(source.name)
             self._ask(source)
+        self.young = self.young or source.name not in self._ready
         return None
+
+    def tells_young(self) -> bool:
+        """Tell whether loops ran since it was told last that are yet to be compiled."""
+        found, self.young = self.young, False
+        return found
 
     def pays(self, numbers: int) -> bool:
         """Tell whether a loop that has made so many numbers is worth to be compiled."""

@@ -340,12 +340,15 @@ class Program:
             return self.calls, False
         self.runs += 1
         self.numbers += prod(shape) * len(self.calls)
-        if self.runs < _COMES_BACK or not run.compiler.pays(self.numbers):
+        if self.runs < _COMES_BACK:
             return self.calls, False
         if self.parts is None:
             scalar_registers = range(self.first_scalar, self.first_buffer)
             self.parts = segments(self.calls, self._is_kept, scalar_registers)
             self.only = _as_one(self.parts, scalar_registers)
+        if not run.compiler.pays(self.numbers):
+            run.compiler.young = run.compiler.young or not all(type(p) is Call for p in self.parts)
+            return self.calls, False
         windows = {i: job.windows[i] for i in self.memory}
         if self.only is not None and self._can_be_whole(self.only, job.loop):
             stream = self._stream(self.only, job.loop, windows)

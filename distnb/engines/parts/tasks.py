@@ -28,6 +28,7 @@ from distnb.engines.parts.tickets import Tickets
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
+from distnb.ops.scalars import CODES
 from distnb.wire.protocol import Collective
 
 __all__ = ["Tasks"]
@@ -35,8 +36,6 @@ __all__ = ["Tasks"]
 _OFFER, _DONE = 0, 1
 #: Modules of exceptions that the client knows by name.
 _KNOWN = ("builtins", "numpy.exceptions", "numpy.linalg")
-#: Dtypes that arrays can have; others travel as objects.
-_NUMBERS = "?bhilqBHILQefdFD"
 #: Sparse arrays that can be parts of one.
 _SPARSE = ("csr_array", "csc_array")
 
@@ -224,7 +223,7 @@ class Tasks:
         found = self.function(*parts)
         for j, arrays in zip(sparse, before, strict=True):
             check_structure(parts[j], arrays)
-        if type(found) is np.ndarray and found.ndim and found.dtype.char in _NUMBERS:
+        if type(found) is np.ndarray and found.ndim and found.dtype.char in CODES:
             self.results[task] = found
         elif found is not None and _is_part(found):
             found.check_format()

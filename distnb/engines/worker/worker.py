@@ -494,7 +494,8 @@ class _Run:
 
     def reply(self) -> Reply:
         """Return what the client gets to hear."""
-        times = self.log.times()
+        times, compiler = self.log.times(), self.executor.compiler
+        young = compiler is not None and compiler.tells_young()
         if self.clocks:
             self.values |= dict.fromkeys(self.clocks, self.worker.clock.read())
         return Reply(
@@ -507,6 +508,7 @@ class _Run:
             self.aborted,
             self.agreed,
             self.warned,
+            young,
         )
 
 

@@ -125,7 +125,8 @@ class _Pictures:
         series, self._file = _series(stored.path, stored.details[0])
         try:
             with good(stored.path, "a good TIFF file"):
-                _check_data(series, series.pages)
+                if not is_address(stored.path):  # each page would be a request
+                    _check_data(series, series.pages)
                 self._array = zarr.open(series.aszarr(), mode="r")
         except BaseException:
             self.close()
