@@ -361,7 +361,8 @@ def _lent(x: Any, lent: list[tuple[DistArray, np.ndarray, np.ndarray]]) -> Any:
         return x
     found = in_memory(x)
     if found is None:
-        before = np.array(x, order="K")  # gathered once; contiguous, as its copy
+        # Gathered once; contiguous, as its copy, and in the order that routines write in place.
+        before = np.array(x, order="F" if x.flags.fnc else "C")
         found = before.copy("K")
         lent.append((x, before, found))
     return found

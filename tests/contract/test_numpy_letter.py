@@ -12,6 +12,8 @@ import math
 import re
 import warnings
 from datetime import datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -412,6 +414,10 @@ CASES = {
         "xp.where(A([1, 2]) > 1, np.array(['a', 'b']), '')",
         "xp.where(A([1, 2]) > 1, np.datetime64('2020'), np.datetime64('2021'))",
         "np.where(A([1, 2]) > 1, 'hi', 'lo')",
+        "xp.where(A([1, 2]) > 1, None, 1)",
+        "A([1.5, 2, 3]) < Fraction(5, 2)",
+        "Fraction(5, 2) - A([1, 2])",
+        "A([1, 2]) * Decimal('1.5')",
         "np.compress(A([0, 1]) > 0, np.array(['a', 'b']))",
         "np.extract(A([0, 1]) > 0, np.array(['a', 'b']))",
         "np.take_along_axis(np.array(['a', 'b']), A([1, 0]), 0)",
@@ -457,6 +463,10 @@ CASES = {
 
 #: Statements, which leave an array ``r``.
 WRITES = (
+    "r = A(np.ones(3)); r[:2] = np.timedelta64(3)",
+    "r = A(np.ones(3)); r[r > 0] = np.datetime64('1970-01-03')",
+    "r = A(np.ones(3)); r[[0, 2]] = np.longdouble(2.5)",
+    "r = A(np.ones(3)); r[1:] = np.arange(2, dtype='g')",
     "r = A(np.ones(3)); xp.add.at(r, A(0), 5)",
     "r = A(np.ones(3)); xp.add.at(r, np.array(0), 5)",
     "r = A(np.ones((2, 3))); xp.add.at(r, (slice(0, 2), A(1)), 5)",
@@ -578,7 +588,14 @@ def run(code, xp, statement=False):
         return made if xp is np else dnb.array(made)
 
     names = {"xp": xp, "A": make, "np": np, "math": math, "INF": INF, "NAN": NAN}
-    names |= {"Level": Level, "Ratio": Ratio, "timedelta": timedelta, "datetime": datetime}
+    names |= {
+        "Level": Level,
+        "Ratio": Ratio,
+        "Fraction": Fraction,
+        "Decimal": Decimal,
+        "timedelta": timedelta,
+        "datetime": datetime,
+    }
     if not statement:
         return eval(code, names)
     exec(code, names)
@@ -598,12 +615,14 @@ def test_as_numpy(session, code):
 
 
 class Read:
-    """What is compared of a result: its elements, read; text is no array here."""
+    """What is compared of a result: its elements, read; NumPy has text and times."""
 
     def __new__(cls, found):
         if isinstance(found, str | bytes):
             return found
         found = read(found)
+        if isinstance(found, np.ndarray) and found.dtype.kind not in "biufc":
+            return found
         return tuple(map(dnb.array, found)) if isinstance(found, tuple) else dnb.array(found)
 
 

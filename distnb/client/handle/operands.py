@@ -93,7 +93,7 @@ def _is_text(x: object, kinds: str, strings: bool) -> bool:
         return any(_is_text(each, kinds, strings) for each in cast(Sequence[object], x))
     if isinstance(x, np.ndarray | np.generic):
         return x.dtype.kind in kinds
-    return strings and isinstance(x, str | bytes)
+    return strings and isinstance(x, str | bytes | None)
 
 
 def decides(x: object) -> bool:

@@ -19,7 +19,7 @@ from distnb.client.handle.host_arrays import home, watched
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
 from distnb.client.reach.kept_order import axes_of, in_their_order
-from distnb.client.reach.whole_functions import written_in_reach
+from distnb.client.reach.whole_functions import step, written_in_reach
 from distnb.client.record.creation import asarray, empty, empty_like, ones, ones_like
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
@@ -29,6 +29,7 @@ from distnb.client.select.taking import nonzero
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import adopted, ravel, resize, rows_of
+from distnb.common.ndarrays import QUICK
 from distnb.geometry.layout import default_layout
 
 __all__ = ["diag", "tril", "triu"]
@@ -226,6 +227,10 @@ def _with_diagonal(x: Array, k: int) -> Array:
     layout, size = home((n, n), x.dtype, x.session.size), x.session.size
     if layout.here and x.here is not None:
         return array_of(x.session, np.diag(x.here, k))
+    if 16 * n * n <= QUICK:
+        found = step(np.diag, _with_diagonal, "exact", (x, k), {})
+        if found is not None:
+            return found
     layout = default_layout((n, n), size)
     shape, rows = rows_of((n, n), layout)
     flat = create(x.session, shape, x.dtype, rows, ("fill", 0))

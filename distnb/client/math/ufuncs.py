@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.arguments import NoValue
-from distnb.client.handle.array import Array, no_array, numeric
+from distnb.client.handle.array import Array, no_array
 from distnb.client.handle.operands import beside_text, by_numpy, others_in, understood
 from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.reach.methods import called, computes
@@ -318,7 +318,7 @@ def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
     if found is not None:
         return found
     if any(one is None for one in given):
-        numeric(np.dtype(object))  # which is refused
+        return cast(Array, by_numpy(np.where, *given))  # its result has objects
     try:
         return elementwise("where", *_first_array(*given))
     except NotNumericError:

@@ -19,6 +19,7 @@ from distnb.client.handle.array import (
     numeric,
     read_only,
     room_for,
+    storable,
 )
 from distnb.client.handle.conversion import (
     as_dist,
@@ -55,7 +56,7 @@ from distnb.geometry.layout import Ints
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 from distnb.ops.fast import fast_name
-from distnb.ops.scalars import COMPARISONS, NUMBERS, SCALARS, within_range
+from distnb.ops.scalars import COMPARISONS, NUMBERS, NUMPYS, SCALARS, within_range
 from distnb.wire.protocol import Function, Typed
 
 __all__ = [
@@ -454,13 +455,13 @@ def _listed(value: Any, dtype: np.dtype) -> Any:
     """Return what NumPy does not cast, but stores one by one, as an array: lists, text, objects."""
     if isinstance(value, list | tuple):
         return np.asarray(value, dtype)
-    if isinstance(value, Array | int | float | complex | np.number):
+    if isinstance(value, Array | int | float | complex) or type(value) in NUMPYS:
         return value
     # It may be a file; of SciPy's sparse arrays NumPy has none.
     kind = getattr(value, "dtype", None) if hasattr(type(value), "__array__") else None
     if not isinstance(kind, np.dtype | None):  # as of pandas, where some may be missing
         return np.asarray(value, dtype)
-    if (np.asarray(value).dtype if kind is None else kind).kind in "USO":
+    if not storable(np.asarray(value).dtype if kind is None else kind):
         try:
             return np.asarray(value, dtype)
         except ValueError as error:

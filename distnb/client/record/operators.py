@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,8 +128,8 @@ def unary(ufunc: np.ufunc, run: Callable[[Any], Any]) -> Callable[[Any], Any]:
 _LISTS = frozenset((list, tuple))
 _REPEATED = (list, tuple, str, bytes, bytearray)
 
-#: Times of Python, and pandas', of which NumPy makes arrays.
-_TIMES = (date, timedelta)
+#: Times of Python, and pandas', and its exact numbers: NumPy makes arrays of these.
+_OTHERS = (date, timedelta, Fraction, Decimal)
 _SIGNED = (int, np.signedinteger)
 
 #: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.
@@ -173,14 +175,14 @@ def _operate(
     if x.single and not x.shape and _is_pythons(y):  # a duration or a fraction, beside a scalar
         number = np.asarray(x)[()]
         return run(y, number) if swap else run(number, y)
-    is_time = isinstance(y, _TIMES) and not into
-    if ufunc not in _EQUALITY and not is_time and (y is None or _is_pythons(y)):
+    is_other = isinstance(y, _OTHERS) and not into
+    if ufunc not in _EQUALITY and not is_other and (y is None or _is_pythons(y)):
         return NotImplemented  # Python asks it, and says that this is not supported
     if into:
         return NotImplemented if takes_over(y) else ufunc(x, y, out=(x,))
-    if is_time or is_derived(y):  # its operators may be others, as those of matrices
+    if is_other or is_derived(y):  # its operators may be others, as those of matrices
         found = by_numpy(run, y, x) if swap else by_numpy(run, x, y)
-        compared = is_time and ufunc in COMPARISONS
+        compared = is_other and ufunc in COMPARISONS
         return array_of(x.session, np.asarray(found)) if compared else found
     if _defers(y, swap):
         return NotImplemented

@@ -323,6 +323,7 @@ def axis_of(x: Array, axis: SupportsIndex | None) -> tuple[Array, int]:
     return x, one_axis(no_bool(axis), x.ndim)
 
 
+@in_reach(np.ndarray.flatten, "exact")
 def flatten(x: Array, order: Order = "C") -> Array:
     """Return a copy of all elements along one axis."""
     near = at_hand(x) if order == "C" else None

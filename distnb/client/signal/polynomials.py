@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.batching.call_sites import warn_user
-from distnb.client.handle.array import Array
+from distnb.client.batching.call_sites import at_users_line, warn_user
+from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of
 from distnb.client.linalg.factorizations import lstsq
 from distnb.client.linalg.products import matmul
+from distnb.client.reach.whole_functions import step
 from distnb.client.record.creation import (
     asarray,
     empty,
@@ -27,6 +28,7 @@ from distnb.client.record.operations import elementwise
 from distnb.client.select.taking import flatnonzero
 from distnb.client.shape.joining import concatenate
 from distnb.client.signal.convolution import convolve
+from distnb.geometry.layout import default_layout
 
 __all__: list[str] = []
 
@@ -415,6 +417,10 @@ def polyfit(
     found = at_once(np.polyfit, at, values, deg, rcond, full, heavy, cov)
     if found is not None:
         return found
+    if not (full or cov) and values.ndim == 1:
+        found = step(_FIT, _fitted, "products", (at, values, deg, rcond, False, heavy), {})
+        if found is not None:
+            return found
     order = operator.index(deg) + 1
     _check(at, values, heavy, order)
     at, values = at + 0.0, values + 0.0
@@ -436,6 +442,15 @@ def polyfit(
     if not cov:
         return c
     return c, _uncertainty(left / scale, scale, rest, at.shape[0] - order, cov, values.ndim)
+
+
+_FIT = at_users_line(np.polyfit)
+
+
+def _fitted(x: Array, y: Array, deg: int, *_: object) -> Array:
+    """Return what lies as the coefficients of a fit."""
+    shape, session = (deg + 1,), x.session
+    return create(session, shape, x.dtype, default_layout(shape, session.size), ("fill", 0))
 
 
 def _powers(x: Array, n: int) -> Array:

@@ -19,10 +19,10 @@ from distnb.client.handle.conversion import (
     in_layout,
     record_local,
 )
-from distnb.client.handle.fields import fresh, near_of
+from distnb.client.handle.fields import fresh
 from distnb.client.handle.host_arrays import watched
 from distnb.client.math.reductions import mean, std
-from distnb.client.reach.admission import is_mine
+from distnb.client.reach.admission import brought, is_mine
 from distnb.client.reach.rehearsal import part, promise
 from distnb.client.record.creation import asarray, empty, zeros
 from distnb.client.record.eager import at_once, session_of
@@ -72,6 +72,20 @@ def _count_like(x: Array, bins: int) -> Array:
     """Return what lies as the counts of an array."""
     x = _whole(as_dist(x, x.session))
     return _counted("histogram", x, [np.zeros(bins + 1)], None, np.dtype(np.intp))
+
+
+def _counts_like(x: Array, *bins: int) -> Array:
+    """Return what lies as the counts of points."""
+    return histogramdd(x, [np.arange(n + 1) for n in bins])[0]
+
+
+def _in_reach(x: Array) -> Any:
+    """Return NumPy's array of one that is small enough; None if engines are to count.
+
+    They are waited for, as where they count: at the latest the extremes are read.
+    """
+    mine = x.near is not None and is_mine(x.session, x.nbytes)
+    return x.near if x.size and (mine or brought(x)) else None
 
 
 def _extent(x: Array, given: Range) -> tuple[float, float]:
@@ -264,12 +278,10 @@ def histogram(
     if heavy is not None and heavy.shape != x.shape:
         raise ValueError("weights should have the same shape as a.")
     counts: Any
-    number: Any = bins
-    plain = type(number) is int and weights is None and not density
-    near = near_of(x) if plain else None
-    if near is not None and near.size and is_mine(session, near.nbytes):
-        counts, ends = watched("histogram", np.histogram, near, number, range)
-        likewise = promise(session, _count_like, (part(x), number), {}, counts.shape, 0)
+    near = None if weights is not None or isinstance(bins, str) else _in_reach(x)
+    if near is not None:
+        counts, ends = watched("histogram", np.histogram, near, _plain(bins), range, density)
+        likewise = promise(session, _count_like, (part(x), counts.size), {}, counts.shape, 0)
         return fresh(session, counts, likewise), array_of(session, ends)
     edges, even = _bins_of(x, bins, range, weights)
     dtype = np.dtype(np.intp) if heavy is None else heavy.dtype
@@ -374,11 +386,16 @@ def histogramdd(
     """
     session = session_of(weights, *(sample if isinstance(sample, list | tuple) else (sample,)))
     x = _points(sample, session)
+    counts: Any
     edges = _all_edges(x, bins, range)
+    near = None if weights is not None else _in_reach(x)
+    if near is not None:
+        counts, ends = watched("histogramdd", np.histogramdd, near, edges, None, density)
+        likewise = promise(session, _counts_like, (part(x), *counts.shape), {}, counts.shape, 0)
+        return fresh(session, counts, likewise), [array_of(session, e) for e in ends]
     heavy = None if weights is None else as_dist(asarray(weights, session=session), session)
     by_row = default_layout((max(2, x.shape[0] * 2), 1), session.size)
     x = in_layout(as_dist(x, session), by_row)
-    counts: Any
     if heavy is not None:
         row = Layout(by_row.grid, by_row.axes[:1], by_row.dims[:1])
         heavy = in_layout(in_layout(heavy, row)[:, None], by_row)
