@@ -43,7 +43,7 @@ ORDER: dict[str, str] = {
     "distnb.measure": """
         quantities replay comparison metrics advice events notebook_clock records snapshot
     """,
-    "distnb.wire": "protocol messages progress encoding channel replies stream",
+    "distnb.wire": "exceptions protocol messages progress encoding channel replies stream",
     "distnb.plans": """
         transfer traffic gather_scatter segments halos temporaries forecast host_parts
     """,
@@ -173,7 +173,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.start": "ipyparallel",
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
-    "distnb.engines.parts.tasks": "cloudpickle",
+    "distnb.wire.exceptions": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
     "distnb.common.addresses": "[fsspec]",
     "distnb.formats": "numpy [pyarrow] [scipy] [zstandard]",

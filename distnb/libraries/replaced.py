@@ -334,14 +334,25 @@ def _memory(name: str, x: DistArray) -> np.ndarray:
 def _lend_to_routines(names: dict[str, Any]) -> None:
     for name, routine in list(names.items()):
         if type(routine).__name__ == "fortran" and callable(routine):
-            lending: Any = functools.wraps(routine)(_lending(routine))
-            if hasattr(routine, "_cpointer"):  # by which compiled code finds it
-                lending._cpointer = routine._cpointer
-            names[name] = lending
+            names[name] = _Routine(routine)
 
 
-def _lending(routine: _Function) -> _Function:
-    def called(*args: Any, **options: Any) -> Any:
+class _Routine:
+    """A compiled routine that is lent the memory of arrays.
+
+    It is no function: as an attribute of a class a function would be a method, which routines are
+    not. Else it has what the routine has, such as by what compiled code finds it.
+    """
+
+    def __init__(self, routine: _Function) -> None:
+        self.__wrapped__ = routine
+        self.__doc__ = routine.__doc__
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        routine = self.__wrapped__
         if DistArray not in {*map(type, args)} and DistArray not in {*map(type, options.values())}:
             return routine(*args, **options)
         lent: list[tuple[DistArray, np.ndarray, np.ndarray]] = []
@@ -351,8 +362,6 @@ def _lending(routine: _Function) -> _Function:
             if not np.array_equal(before.ravel("K").view("u1"), copy.ravel("K").view("u1")):
                 x[...] = copy
         return found
-
-    return called
 
 
 def _lent(x: Any, lent: list[tuple[DistArray, np.ndarray, np.ndarray]]) -> Any:

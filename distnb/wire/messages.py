@@ -59,7 +59,8 @@ class Failure(NamedTuple):
     """What went wrong in one command on one rank.
 
     ``kinds`` are the names of the exception's class and its bases, the nearest first, and
-    ``shapes`` the local shapes of the arrays involved.
+    ``shapes`` the local shapes of the arrays involved. ``packed`` is the exception itself, if it
+    can be sent (:mod:`distnb.wire.exceptions`).
     """
 
     index: int  # type: ignore[assignment]  # not tuple.index
@@ -68,6 +69,7 @@ class Failure(NamedTuple):
     message: str
     traceback: str
     shapes: tuple[Ints | None, ...]
+    packed: bytes = b""
 
 
 class Reply(NamedTuple):

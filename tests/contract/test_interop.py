@@ -404,6 +404,23 @@ def test_compiled_routines_write_what_they_write_with_numpy(code):
     assert found[0] == found[1] == found[2]
 
 
+def test_compiled_routines_are_no_methods():
+    """SciPy's trust-constr has them as attributes of a class, which would bind functions."""
+    blas = pytest.importorskip("scipy.linalg.blas")
+
+    class Holder:
+        dot = blas.ddot
+
+    assert Holder().dot([1.0, 2], [3.0, 4]) == 11
+    assert blas.ddot.__doc__.startswith("xy = ddot")
+
+
+def test_objects_beside_arrays(session):
+    """As matplotlib has them: how wide bars are, and that their lines have no width."""
+    wide, none = np.broadcast_arrays(dnb.ones(3, dist="block").sum(), np.array([None]))
+    assert (wide.tolist(), none.tolist()) == ([3.0], [None])
+
+
 @pytest.mark.parametrize("code", WRITES.strip().splitlines())
 def test_what_others_write_is_in_the_array_or_refused(code):
     expected, _ = _written(code, np.array)

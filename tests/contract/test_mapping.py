@@ -341,6 +341,34 @@ def test_one_part_fails(session):
         found + 1
 
 
+@pytest.mark.ways("started")
+@pytest.mark.usefixtures("engines_only")
+def test_exceptions_are_what_was_raised(session):
+    """Of their class, with their arguments, also where the notebook heard of them before."""
+
+    class OddError(Exception):
+        def __init__(self, one, other):
+            super().__init__(one)
+            self.other = other
+
+    def fail(v):
+        raise [OddError("a", 3), FileNotFoundError(2, "no", "x.npy"), KeyError("k")][int(v[0])]
+
+    def told(kind):
+        found = dnb.map(fail, dnb.full(40, kind, dist="block"), dtype=float)
+        session.send()
+        while session.connection.sent:
+            session.take_oldest()
+        with pytest.raises((OddError, OSError, KeyError)) as caught:
+            found + 1
+        return caught.value
+
+    odd, missing, key = map(told, range(3))
+    assert (type(odd), odd.args, odd.other) == (OddError, ("a",), 3)
+    assert (missing.errno, missing.filename) == (2, "x.npy")
+    assert key.args == ("k",)
+
+
 @pytest.mark.ways("spmd", "started")
 def test_no_session_on_an_engine(session, engines_only):
     x = dnb.arange(7.0, dist="block")

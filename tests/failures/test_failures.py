@@ -1,6 +1,7 @@
 """A failure on one engine of three, in every kind of command: nothing hangs, nothing is wrong."""
 
 import threading
+import traceback
 import warnings
 
 import numpy as np
@@ -250,13 +251,13 @@ def test_the_note_names_operation_ranks_shapes_and_line(three):
         ("raise NotImplementedError", NotImplementedError, ""),
         ("raise SystemExit(3)", dnb.EngineError, "SystemExit: 3"),
         ("raise GeneratorExit", dnb.EngineError, "GeneratorExit"),
-        ("raise Exception('plain')", dnb.EngineError, "Exception: plain"),
-        ("raise ExceptionGroup('some', [ValueError(1)])", dnb.EngineError, "some"),
+        ("raise Exception('plain')", Exception, "Exception: plain"),
+        ("raise ExceptionGroup('some', [ValueError(1)])", ExceptionGroup, "some"),
         ("raise type('Sub', (ArithmeticError,), {})('x')", ArithmeticError, "x"),
         ("raise type('Two', (Exception,), {'__init__': lambda s, a, b: None})(1, 2)",
-         dnb.EngineError, "Two"),
-        ("raise type('Mute', (Exception,), {'__str__': lambda s: 1 / 0})", dnb.EngineError, "Mute"),
-        ("exec('raise type(\"Bare\", (Exception,), {})(\"bare\")', {})", dnb.EngineError, "bare"),
+         Exception, "Two"),
+        ("raise type('Mute', (Exception,), {'__str__': lambda s: 1 / 0})", Exception, "Mute"),
+        ("exec('raise type(\"Bare\", (Exception,), {})(\"bare\")', {})", Exception, "bare"),
         ("raise type('Error', (ValueError,), {'__module__': None})('odd')", ValueError, "odd"),
     ],
 )  # fmt: skip
@@ -266,7 +267,7 @@ def test_any_exception_comes_through(three, do, kind, text):
         b = a + 1
         with pytest.raises(kind) as raised:
             b.to_numpy()
-    assert text in str(raised.value)
+    assert text in traceback.format_exception_only(raised.value)[0]
     assert reading(b) is dnb.LostArrayError
     support.work(three)
 

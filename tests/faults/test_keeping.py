@@ -196,6 +196,21 @@ def test_a_notebook_that_ends_in_order_and_what_closing_does(notebook):
             keeping._ENGINES, keeping.mapped_by = before, there
 
 
+def test_what_a_script_has_written_last(notebook):
+    """It has no cells after which arrays are listed; small ones come back as copies."""
+    done = notebook(
+        """
+        session["small"], session["large"] = dnb.ones(10), dnb.ones(200000)
+        for name in ("small", "large"):
+            session[name][...] += 1
+        """
+    )
+    assert not done.returncode, done.stderr
+    session = dnb.attach()
+    assert [set(session[n].tolist()) for n in ("small", "large")] == [{2.0}, {2.0}]
+    session.close()
+
+
 @pytest.mark.tier("test-all")
 @pytest.mark.parametrize("recover", ["auto", "never"])
 def test_engines_that_die_before_the_notebook_does(notebook, recover):

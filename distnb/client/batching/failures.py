@@ -11,6 +11,7 @@ import numpy as np
 from distnb.common.errors import EngineError, LostArrayError, explain
 from distnb.geometry.layout import Ints
 from distnb.measure.metrics import label
+from distnb.wire.exceptions import unpacked
 from distnb.wire.messages import Failure
 from distnb.wire.protocol import Command, title
 
@@ -27,7 +28,7 @@ def exception_of(
     ranks = ", ".join(str(f.rank) for f in same)
     what = title(command)
     shapes = "; ".join(f"rank {f.rank}: {list(f.shapes)}" for f in same)
-    error = exception_like(failure.kinds, failure.message)
+    error = unpacked(failure.packed) or exception_like(failure.kinds, failure.message)
     error.add_note(
         f"raised on rank{'s' if len(same) > 1 else ''} {ranks} of {size} in {what!r}\n"
         f"local shapes: {shapes}\n"

@@ -196,6 +196,11 @@ class Archive(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.files)
 
+    @property
+    def f(self) -> _Attributes:
+        """The arrays by attributes, as of ``numpy.load``."""
+        return _Attributes(self)
+
     def __repr__(self) -> str:
         return f"Archive with keys: {', '.join(self.files)}"
 
@@ -207,6 +212,22 @@ class Archive(Mapping[str, Any]):
 
     def close(self) -> None:
         """Do nothing, as the file is open only while it is read."""
+
+
+class _Attributes:
+    """What is in an archive, each as an attribute."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._archive[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __dir__(self) -> list[str]:
+        return self._archive.files
 
 
 def load(

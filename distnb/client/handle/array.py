@@ -218,6 +218,7 @@ class Array(Fields, NDArrayOperatorsMixin):
         if base.look is not None:
             base.look.refresh(base)
         if base.lost and not base.session.unfinished.make(base.handle):
+            base.session.check_open()  # what failed comes first
             raise lost_error(base.shape, base.lost)
         if base.known is not None:
             record_known(base)

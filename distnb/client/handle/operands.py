@@ -74,7 +74,7 @@ def _gathered(x: Any) -> Any:
 
 
 #: NumPy's functions whose results have what they are given, in which strings are elements.
-_OF_ELEMENTS = (np.where, np.select, np.choose, np.insert)
+_OF_ELEMENTS = (np.where, np.select, np.choose, np.insert, np.broadcast_arrays)
 #: Those that write what they are given, by pickling what they cannot write otherwise.
 _TO_FILES = (np.save, np.savez, np.savez_compressed)
 

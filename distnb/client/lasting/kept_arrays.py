@@ -6,6 +6,8 @@ bases, of where they lie, and of the names of arrays. Of what lies in the notebo
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
 import os
 import sys
@@ -51,6 +53,8 @@ class Names:
         #: The names of what is no dense array.
         self.others: list[str] = []
         self.made: dict[str, str] = {}
+        #: Whether they are listed when the process ends.
+        self.listed_at_exit = False
         #: Names that ``attach`` gave, and not the user.
         self.attached: set[str] = set()
         #: Name that the session has -> its array, and what the notebook called so then.
@@ -257,6 +261,18 @@ def list_arrays(session: Session) -> None:
             found.write(to)
             if session.size < before:
                 to.tell(engines=session.size)
+    names_of: Names = session.extensions[Names]
+    if not names_of.listed_at_exit:
+        names_of.listed_at_exit = True
+        atexit.register(_list_at_exit, ref(session))
+
+
+def _list_at_exit(session: ref[Session]) -> None:
+    """List once more what a script has named, which has no cells that end."""
+    there = session()
+    if there is not None and not NOTEBOOKS and not there.connection.dead:
+        with contextlib.suppress(Exception):  # then the list stays that is there
+            list_arrays(there)
 
 
 Session.listed_by = staticmethod(list_arrays)

@@ -20,6 +20,7 @@ from distnb.client.sparse.scipys import scipy_sparse
 from distnb.common.config import config
 from distnb.common.errors import GatherError, LostArrayError, explain
 from distnb.geometry.layout import Ints
+from distnb.wire.exceptions import unpacked
 
 __all__ = ["Outcome", "new_report"]
 
@@ -37,20 +38,6 @@ def new_report(session: Session, tasks: int) -> Array:
 def _bytes_of(session: Session, ends: Ints) -> Any:
     """Return an array of bytes, cut at some places."""
     return create(session, (ends[-1],), np.dtype(np.uint8), laid(ends, 1, 0), ("empty",))
-
-
-def _unpacked(packed: bytes) -> Exception | None:
-    """Return an exception of a class of the user's; its ``__init__`` may want other arguments."""
-    if not packed:
-        return None
-    try:
-        cls, args, state = pickle.loads(packed)
-        error: Exception = cls.__new__(cls, *args)
-        error.args = args
-        error.__dict__.update(state)
-    except Exception:  # the class is not there, or does not want to be made so
-        return None
-    return error
 
 
 class _Array(NamedTuple):
@@ -163,7 +150,7 @@ class Outcome:
         if not self.failures:
             return
         task, kinds, message, trace, packed, rank = min(self.failures)
-        error = _unpacked(packed) or exception_like(kinds, message)
+        error = unpacked(packed) or exception_like(kinds, message)
         others = sorted(f[0] for f in self.failures if f[0] != task)
         note = f"raised in task {task} of {self.homes[-1]} of foreach ({self.name}) on rank {rank}"
         note += f", which had {parts[task]}" if parts[task] else ""

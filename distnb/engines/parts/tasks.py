@@ -29,13 +29,12 @@ from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops.scalars import CODES
+from distnb.wire.exceptions import packed
 from distnb.wire.protocol import Collective
 
 __all__ = ["Tasks"]
 
 _OFFER, _DONE = 0, 1
-#: Modules of exceptions that the client knows by name.
-_KNOWN = ("builtins", "numpy.exceptions", "numpy.linalg")
 #: Sparse arrays that can be parts of one.
 _SPARSE = ("csr_array", "csc_array")
 
@@ -238,7 +237,7 @@ class Tasks:
         except Exception as again:
             message = f"(no text: {type(again).__name__})"
         trace = "".join(traceback.format_exception(error))
-        self.failure = (task, kinds, message, trace, _packed(error))
+        self.failure = (task, kinds, message, trace, packed(error))
 
     def _tell(self) -> None:
         """Write what the tasks returned: arrays by shape and dtype, all else as it is."""
@@ -251,23 +250,6 @@ class Tasks:
         if text.size <= report.size - 8:
             report[8 : 8 + text.size] = text
         self.report.kept = (text, self.results)
-
-
-def _packed(error: BaseException) -> bytes:
-    """Return an exception of a class of the user's or a library's, as what it is made of again.
-
-    A class of the notebook's is the same there. Empty for others, and for what cannot be sent.
-    """
-    if type(error).__module__ in _KNOWN or not isinstance(error, Exception):
-        return b""
-    import cloudpickle  # which takes its time to import
-
-    state = {name: x for name, x in vars(error).items() if name != "__notes__"}
-    try:
-        found: bytes = cloudpickle.dumps((type(error), error.args, state))
-    except Exception:
-        return b""
-    return found
 
 
 def _is_part(found: Any) -> bool:

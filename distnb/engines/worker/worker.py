@@ -42,6 +42,7 @@ from distnb.measure.events import IDLE, OVERHEAD, Clock
 from distnb.measure.records import AGREE, END, Log
 from distnb.wire.channel import Arrays
 from distnb.wire.encoding import unpack
+from distnb.wire.exceptions import packed
 from distnb.wire.messages import Failure, Packed, Reply
 from distnb.wire.progress import BATCH
 from distnb.wire.protocol import (
@@ -537,7 +538,7 @@ def _failure(
     )
     trace = _text(lambda: "".join(traceback.format_exception(error)))
     kinds = tuple(cls.__name__ for cls in type(error).__mro__)
-    return Failure(index, rank, kinds, _text(lambda: str(error)), trace, shapes)
+    return Failure(index, rank, kinds, _text(lambda: str(error)), trace, shapes, packed(error))
 
 
 def _text(make: Callable[[], str]) -> str:
