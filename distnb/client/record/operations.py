@@ -198,8 +198,13 @@ def _here(
     for o, near in zip(outs, into, strict=True):
         if o is not None and near is not None and not stayed(o, near):
             assign(o, near, None if mask is True else mask)
-    make = partial(laid, away=away) if away else hosted
+    make = partial(_in_c, away=away) if away else hosted
     return None if found is None else host_arrays.delivered(session, found, outs, make)
+
+
+def _in_c(session: Session, found: np.ndarray, away: Sequence[Array]) -> Any:
+    """Return the array of a result in C order, whatever that of the operands is."""
+    return laid(session, found if found.flags.c_contiguous else found.copy(), away)
 
 
 def on_engines(
