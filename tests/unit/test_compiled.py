@@ -260,6 +260,24 @@ def test_a_loop_is_compiled_when_it_has_taken_as_long_as_that_takes(tmp_path, mo
     assert compiler.Compiler(wait=True).pays(1)
 
 
+def test_engines_tell_of_loops_that_are_yet_to_be_compiled(monkeypatch):
+    """By what these take at first nobody is to judge engines; one operation is never compiled."""
+    monkeypatch.setattr(dnb.config, "place", "engines")
+
+    def told(session, compute):
+        session.connection.young = False
+        for _ in range(3):
+            compute()
+            session.flush()
+        return session.connection.young
+
+    for made, young in ((compiler.Compiler(), True), (compiler.Compiler(wait=True), False)):
+        with dnb.inprocess(2) as session, at_once(session, made):
+            x = dnb.ones(200000, dist="block")
+            assert told(session, lambda x=x: x * 2 + 1) == young
+            assert not told(session, lambda x=x: x * 2)
+
+
 def test_no_folder_no_compiled_loops(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DISTNB_CACHE", str(tmp_path / "file"))
