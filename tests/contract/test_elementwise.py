@@ -308,6 +308,14 @@ def test_out_that_is_also_an_input():
         same(a, y)
 
 
+@pytest.mark.parametrize("dist", [None, "block"])
+def test_where_what_is_cast_overlaps(session, dist):
+    """NumPy writes memory that it has not filled to where the mask is false."""
+    x = dnb.arange(200.0, dist=dist)
+    np.less(x[:-1], x[1:], out=x[1:], where=x[:-1] > 90, casting="unsafe")
+    same(x, np.where(np.arange(200.0) > 91, 1.0, np.arange(200.0)))
+
+
 @pytest.mark.usefixtures("session")
 def test_where():
     x, y = numbered((4, 5)), numbered((4, 5), first=100)

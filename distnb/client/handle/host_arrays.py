@@ -83,6 +83,8 @@ def compute(
     if not small and not _may_fit(ins, where):
         return None
     if isinstance(row.run, np.ufunc):
+        if where is not True:
+            ins = [_apart(x, into) for x in ins]
         if small or where is not True:
             options = options | {"out": tuple(into), "where": where}
         found = watched(row.name, row.run, *ins, **options)
@@ -94,6 +96,17 @@ def compute(
         )
         watched(row.name, row.run, *ins, out=found, where=where, **options)
     return found if small or all(fits(f.nbytes) for f in found) else None
+
+
+def _apart(x: Any, into: Sequence[np.ndarray | None]) -> Any:
+    """Return an input, or a copy where an output overlaps it.
+
+    Where it also casts, NumPy writes what it has not computed to where a mask is false.
+    """
+    for o in into:
+        if o is not None and isinstance(x, np.ndarray) and np.may_share_memory(x, o):
+            return x.copy()
+    return x
 
 
 def _may_fit(ins: Sequence[Any], where: ArrayLike) -> bool:
