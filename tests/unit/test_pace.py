@@ -171,20 +171,12 @@ def test_a_pause_is_no_price(loop):
 
 
 @pytest.mark.parametrize("best", [pace.WAIT, pace.NOTEBOOK])
-def test_a_pause_is_no_price_where_nobody_waits(loop, best):
+@pytest.mark.parametrize(("gap", "turns"), [(60.0, 30), (0.1, 5)])
+def test_other_work_is_no_price(loop, best, gap, turns):
+    """A pause, or what a program does between two runs, if only as long as ten steps."""
     found = loop({**seconds(0.02, 0.02, 0.02), best: 0.01}, small=0)
     for k in range(1000):
-        found.now += 60.0 * (k % 30 == 29)
-        found.turn()
-    assert found.ways[-500:].count(best) > 400
-
-
-@pytest.mark.parametrize("best", [pace.WAIT, pace.NOTEBOOK])
-def test_other_work_is_no_price(loop, best):
-    """As between two runs of a program, if only as long as ten steps."""
-    found = loop({**seconds(0.02, 0.02, 0.02), best: 0.01}, small=0)
-    for k in range(1000):
-        found.now += 0.1 * (k % 5 == 4)
+        found.now += gap * (k % turns == turns - 1)
         found.turn()
     assert found.ways[-500:].count(best) > 400
 

@@ -270,7 +270,9 @@ def list_arrays(session: Session) -> None:
 def _list_at_exit(session: ref[Session]) -> None:
     """List once more what a script has named, which has no cells that end."""
     there = session()
-    if there is not None and not NOTEBOOKS and not there.connection.dead:
+    if there is None or NOTEBOOKS or there.closed:
+        return
+    if not (there.connection.dead or there.connection.silent):  # for which it would wait
         with contextlib.suppress(Exception):  # then the list stays that is there
             list_arrays(there)
 

@@ -326,9 +326,6 @@ def axis_of(x: Array, axis: SupportsIndex | None) -> tuple[Array, int]:
 @in_reach(np.ndarray.flatten, "exact")
 def flatten(x: Array, order: Order = "C") -> Array:
     """Return a copy of all elements along one axis."""
-    near = at_hand(x) if order == "C" else None
-    if near is not None and near.size:
-        return array_of(x.session, near.flatten())
     return _in_order(x, order, True)
 
 
