@@ -200,6 +200,28 @@ def test_ctrl_c_ends_tasks(session, gate):
     check(dnb.foreach(lambda part: part + 1, x.splits(8)), N + 1)
 
 
+def test_ctrl_c_before_the_wait_ends_tasks(session, gate, monkeypatch):
+    """The idle timer may send tasks before their results are waited for."""
+    y = dnb.array(N, session=session, dist="block")
+
+    def slow(part, stand=gate.stand):
+        part[...] = 0
+        exec(stand, {"os": os, "time": time})
+
+    def sent():
+        session.send()
+        until(gate.come)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(session.functions, "trim", sent)
+    with pytest.raises(KeyboardInterrupt):
+        dnb.foreach(slow, y.splits(8), update=0)
+    monkeypatch.undo()
+    with pytest.raises(dnb.LostArrayError):
+        y.to_numpy()
+    check(dnb.foreach(lambda part: part + 1, dnb.array(N, session=session).splits(8)), N + 1)
+
+
 def test_what_engines_are_at_names_the_function(session, gate):
     if session.transport.kind != "direct sockets":
         pytest.skip("engines answer on the monitor channel only")

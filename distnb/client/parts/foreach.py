@@ -20,6 +20,7 @@ from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.compressed import Compressed
 from distnb.common import calling
 from distnb.common.errors import SessionError, explain
+from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.protocol import Collective
 
 __all__ = ["foreach"]
@@ -228,11 +229,14 @@ def _run(
     name = calling.name_of(function)
     apart = session.transport.rank is None and not session.transport.inline
     arguments = (number, name, cuts.homes, tuple(described), apart)
-    session.record(Collective("foreach", written, read, arguments, session.site()))
-    session.functions.trim()
-    outcome = Outcome(report, cuts.homes, name)
-    if outcome.failures:  # which tasks had begun by then is another matter when it is done again
-        session.recovery.doubt([x.base for x in updates])
+    # Ctrl-C comes in the wait, which lets engines give the tasks up: the idle timer may have sent
+    # them before, and who reads what they update would wait for them.
+    with session.recorder.lock, deferred_interrupts():
+        session.record(Collective("foreach", written, read, arguments, session.site()))
+        session.functions.trim()
+        outcome = Outcome(report, cuts.homes, name)
+        if outcome.failures:  # which tasks had begun by then is another matter when done again
+            session.recovery.doubt([x.base for x in updates])
     return outcome
 
 
