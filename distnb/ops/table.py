@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from math import prod
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,7 @@ __all__ = [
     "sorted_layout",
     "sorting_layout",
     "standin",
+    "uncast",
 ]
 
 
@@ -326,6 +328,24 @@ def result_dtypes_into(
     results = ELEMENTWISE[op].run(*(standin(x) for x in ins), out=outs, **found)
     results = results if isinstance(results, tuple) else (results,)
     return tuple(r.dtype for r in results)
+
+
+def uncast(name: str, found: np.dtype, into: np.dtype, casting: str) -> TypeError:
+    """Return NumPy's own exception for a ufunc's result that may not be cast to its output.
+
+    Examples
+    --------
+    >>> raise uncast("clip", np.dtype("float64"), np.dtype("int64"), "same_kind")
+    Traceback (most recent call last):
+    numpy._core._exceptions._UFuncOutputCastingError: Cannot cast ufunc 'clip' output from \
+dtype('float64') to dtype('int64') with casting rule 'same_kind'
+    """
+    ufunc = SimpleNamespace(__name__=name, nout=1)  # NumPy's clip is one that nobody can name
+    try:
+        np.add(np.empty(0), 0.0, out=np.empty(0, np.int64))
+    except TypeError as error:
+        return type(error)(ufunc, casting, found, into, 0)
+    raise RuntimeError("NumPy casts float64 to int64 as a ufunc's output")
 
 
 @lru_cache(maxsize=4096)

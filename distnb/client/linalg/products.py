@@ -102,10 +102,10 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     dtype = np.matmul(np.zeros((1, 1), a.dtype), np.zeros((1, 1), b.dtype)).dtype
     if all_here((a, b), a.session) and _small(a, b, dtype):
         product_ = np.asarray(watched("matmul", np.matmul, a.here, b.here))
-        return _put(array_of(a.session, product_), out, min(a.ndim, 2) + min(b.ndim, 2) - 2)
+        return _put(array_of(a.session, product_), out, min(a.ndim, 2) + min(b.ndim, 2) - 2, "matmul")
     found = _in_reach(a, b, dtype)
     if found is not None:
-        return _put(found, out, min(a.ndim, 2) + min(b.ndim, 2) - 2)
+        return _put(found, out, min(a.ndim, 2) + min(b.ndim, 2) - 2, "matmul")
     a, b = as_dist(a, a.session), as_dist(b, a.session)
     left, right = a, b
     if a.ndim == 1:
@@ -117,7 +117,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
         found = found.alias(found.dview.fix(found.ndim - 1, 0))
     if a.ndim == 1:
         found = found.alias(found.dview.fix(found.ndim - (1 if b.ndim == 1 else 2), 0))
-    return _put(found, out, min(a.ndim, 2) + min(b.ndim, 2) - 2)
+    return _put(found, out, min(a.ndim, 2) + min(b.ndim, 2) - 2, "matmul")
 
 
 @stands_for(np.dot)
@@ -217,7 +217,7 @@ def vecdot(
     dtype = np.vecdot(np.zeros(1, a.dtype), np.zeros(1, b.dtype)).dtype
     terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
     kind = None if dtype.kind == "b" else dtype
-    return _put(reduce("any" if kind is None else "sum", terms, -1, kind), out, 0)
+    return _put(reduce("any" if kind is None else "sum", terms, -1, kind), out, 0, "vecdot")
 
 
 @stands_for(np.matvec, small="wide")
@@ -255,7 +255,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     a, x = operands(x1, x2)
     _need("matvec", a.ndim >= 2 and x.ndim >= 1 and a.shape[-1] == x.shape[-1], a, x)
     found = matmul(a, x.alias(x.dview.insert(x.ndim)))
-    return _put(found.alias(found.dview.fix(found.ndim - 1, 0)), out, 1)
+    return _put(found.alias(found.dview.fix(found.ndim - 1, 0)), out, 1, "matvec")
 
 
 @stands_for(np.vecmat, small="wide")
@@ -293,7 +293,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     _need("vecmat", a.ndim >= 2 and x.ndim >= 1 and a.shape[-2] == x.shape[-1], x, a)
     row = elementwise("conjugate", x) if x.dtype.kind == "c" else x
     found = matmul(row.alias(row.dview.insert(row.ndim - 1)), a)
-    return _put(found.alias(found.dview.fix(found.ndim - 2, 0)), out, 1)
+    return _put(found.alias(found.dview.fix(found.ndim - 2, 0)), out, 1, "vecmat")
 
 
 # -- arguments ---------------------------------------------------------------------------------
@@ -312,26 +312,29 @@ def _with_options(
     """Do a product with options of NumPy's generalized ufuncs; raise TypeError for unknown ones."""
     known = dict(options)
     wanted = Wanted.of(known)
-    dtype = known.pop("dtype", None)
+    dtype, casting = known.pop("dtype", None), known.get("casting", "same_kind")
     for name in known.keys() - {"casting", "order", "subok"}:
         raise TypeError(explain(f"{ufunc.__name__}()", f"{name}=", "out or axes", "leave it out"))
     arrays = operands(*inputs)
     at = places(ufunc, core_axes(str(ufunc.signature), arrays), wanted)
     moved = [to_end(x, axes) for x, axes in zip(arrays, at, strict=False)]
     if dtype is not None:
-        moved = [x.astype(numeric(dtype), casting="same_kind") for x in moved]
+        given, kind = [x.dtype for x in arrays], numeric(dtype)
+        signature = (*[None] * len(given), kind)
+        ufunc.resolve_dtypes((*given, None), signature=signature, casting=casting)  # or raises
+        moved = [x.astype(kind, casting=casting) for x in moved]
     found = product(*moved)
     if wanted.keepdims:
         found = found[..., None] if isinstance(found, Array) else np.asarray(found)[..., None]
-    return delivered_at(at[-1], found, out, known.get("casting", "same_kind"))
+    return delivered_at(at[-1], found, out, casting, ufunc.__name__)
 
 
 # -- outputs ---------------------------------------------------------------------------------------
 
 
-def _put(found: Any, out: Out, core: int) -> Any:
+def _put(found: Any, out: Out, core: int, name: str) -> Any:
     """Return a product, or ``out`` with it; ``core`` axes of it are no loop's."""
-    return delivered(found, out, "same_kind", core)
+    return delivered(found, out, "same_kind", core, name)
 
 
 def _check_exact(out: Any, dtype: np.dtype) -> None:

@@ -111,13 +111,16 @@ def to_end(x: Array, at: Ints) -> Array:
     return x.transpose([*(d for d in range(x.ndim) if d not in last), *last])
 
 
-def delivered_at(at: Ints, found: Array, out: Out, casting: str) -> Any:
-    """Return a result whose last axes go to some places, or the output that it was put into."""
+def delivered_at(at: Ints, found: Array, out: Out, casting: str, name: str) -> Any:
+    """Return a result whose last axes go to some places, or the output that it was put into.
+
+    ``name`` is the ufunc's whose result it is.
+    """
     into: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if not isinstance(into, Array | np.ndarray) or into.ndim < len(at):
-        return delivered(_from_end(found, at), out, casting)  # which says what does not fit
+        return delivered(_from_end(found, at), out, casting, name=name)  # which says what does not fit
     target: Any = into
-    delivered(found, to_end(target, at), casting, len(at))
+    delivered(found, to_end(target, at), casting, len(at), name)
     return into
 
 

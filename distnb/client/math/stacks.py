@@ -87,7 +87,7 @@ def stacked(
         results = [x[(..., *[None] * len(at[0]))] for x in results]
     outs = (None,) * len(results) if out is None else out
     ends = zip(at[ufunc.nin :], results, outs, strict=True)
-    done = [delivered_at(axes, one, into, casting) for axes, one, into in ends]
+    done = [delivered_at(axes, one, into, casting, ufunc.__name__) for axes, one, into in ends]
     return done[0] if len(done) == 1 else tuple(done)
 
 

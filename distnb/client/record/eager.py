@@ -16,6 +16,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.ops.table import uncast
 
 __all__ = ["Out", "arrays_of", "at_once", "check_out", "delivered", "session_of", "written_plain"]
 
@@ -68,17 +69,22 @@ def _read(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, Array) else x
 
 
-def delivered(found: Any, out: Out, casting: str = "unsafe", core: int | None = None) -> Any:
+def delivered(
+    found: Any, out: Out, casting: str = "unsafe", core: int | None = None, name: str = ""
+) -> Any:
     """Return a result, or the array of its shape that it was asked to be put into.
 
-    ``casting`` says into which dtypes. With ``core`` the output may have more axes, which the
-    result is repeated along: all but so many of its last ones are those of a loop.
+    ``casting`` says into which dtypes, ``name`` is that of the ufunc that casts, if any. With ``core`` the output
+    may have more axes, which the result is repeated along: all but so many of its last ones are
+    those of a loop.
     """
     if out is None:
         return as_result(found)
     one: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     kind, rule = getattr(one, "dtype", None), cast(Any, casting)
     if kind is not None and not np.can_cast(found.dtype, kind, rule):
+        if name:
+            raise uncast(name, found.dtype, np.dtype(kind), casting)
         raise TypeError(explain("out", f"{kind}", f"a {casting} cast of {found.dtype}", "cast it"))
     if core is not None and kind is not None and one.shape != found.shape:
         found = _looped(found, one.shape, core)

@@ -354,10 +354,7 @@ def _result_dtypes(
     for o, dtype in zip(outs, found, strict=False):
         casting: Any = options.get("casting", "same_kind")
         if o is not None and op in _CAST_CHECKED and not np.can_cast(dtype, o.dtype, casting):
-            raise TypeError(
-                f"Cannot cast ufunc {op!r} output from {dtype!r} to {o.dtype!r} with casting rule "
-                f"{casting!r}"
-            )
+            raise table.uncast(op, dtype, o.dtype, casting)
     return found
 
 

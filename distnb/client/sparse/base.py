@@ -524,7 +524,7 @@ class Sparse:
             return NotImplemented
         if out is not None:
             found = self.__array_ufunc__(ufunc, method, *inputs)
-            return found if found is NotImplemented else _delivered(found, out)
+            return found if found is NotImplemented else _delivered(found, out, ufunc.__name__)
         if len(inputs) == 1:
             own = getattr(self, _OWN.get(ufunc.__name__, ufunc.__name__), None)
             if own is None:
@@ -613,13 +613,16 @@ class Sparse:
         return self._each(np.trunc)
 
 
-def _delivered(found: Array | Sparse, out: tuple[Array | np.ndarray | Sparse, ...]) -> Any:
+def _delivered(
+    found: Array | Sparse, out: tuple[Array | np.ndarray | Sparse, ...], name: str
+) -> Any:
     """Put a result into a dense array, as ``x += A`` asks for where ``x`` is NumPy's."""
     if any(isinstance(x, Sparse) for x in out):
         return NotImplemented
     dense: Any = found
     into: Any = out
-    return delivered(dense.toarray() if isinstance(found, Sparse) else dense, into, "same_kind")
+    dense = dense.toarray() if isinstance(found, Sparse) else dense
+    return delivered(dense, into, "same_kind", name=name)
 
 
 def _lines(rows: Array, columns: Array, data: Array) -> str:
