@@ -99,13 +99,14 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
         if found is not None:
             return found
     _check("matmul", a, b)
+    core = min(a.ndim, 2) + min(b.ndim, 2) - 2
     dtype = np.matmul(np.zeros((1, 1), a.dtype), np.zeros((1, 1), b.dtype)).dtype
     if all_here((a, b), a.session) and _small(a, b, dtype):
         product_ = np.asarray(watched("matmul", np.matmul, a.here, b.here))
-        return _put(array_of(a.session, product_), out, min(a.ndim, 2) + min(b.ndim, 2) - 2, "matmul")
+        return _put(array_of(a.session, product_), out, core, "matmul")
     found = _in_reach(a, b, dtype)
     if found is not None:
-        return _put(found, out, min(a.ndim, 2) + min(b.ndim, 2) - 2, "matmul")
+        return _put(found, out, core, "matmul")
     a, b = as_dist(a, a.session), as_dist(b, a.session)
     left, right = a, b
     if a.ndim == 1:
@@ -117,7 +118,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
         found = found.alias(found.dview.fix(found.ndim - 1, 0))
     if a.ndim == 1:
         found = found.alias(found.dview.fix(found.ndim - (1 if b.ndim == 1 else 2), 0))
-    return _put(found, out, min(a.ndim, 2) + min(b.ndim, 2) - 2, "matmul")
+    return _put(found, out, core, "matmul")
 
 
 @stands_for(np.dot)

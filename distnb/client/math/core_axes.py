@@ -118,7 +118,8 @@ def delivered_at(at: Ints, found: Array, out: Out, casting: str, name: str) -> A
     """
     into: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if not isinstance(into, Array | np.ndarray) or into.ndim < len(at):
-        return delivered(_from_end(found, at), out, casting, name=name)  # which says what does not fit
+        # which says what does not fit
+        return delivered(_from_end(found, at), out, casting, name=name)
     target: Any = into
     delivered(found, to_end(target, at), casting, len(at), name)
     return into

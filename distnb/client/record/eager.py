@@ -74,9 +74,9 @@ def delivered(
 ) -> Any:
     """Return a result, or the array of its shape that it was asked to be put into.
 
-    ``casting`` says into which dtypes, ``name`` is that of the ufunc that casts, if any. With ``core`` the output
-    may have more axes, which the result is repeated along: all but so many of its last ones are
-    those of a loop.
+    ``casting`` says into which dtypes, ``name`` is that of the ufunc that casts, if any. With
+    ``core`` the output may have more axes, which the result is repeated along: all but so many of
+    its last ones are those of a loop.
     """
     if out is None:
         return as_result(found)
