@@ -356,7 +356,7 @@ def test_what_is_reduced_of_replicas(session):
     a = dnb.array(x, dist="replicated", session=session)
     b = dnb.zeros_like(a)
     for _ in range(2):
-        with setting(flush_idle=0.5):
+        with setting(flush_idle=3.0):
             total = (a * a).sum(axis=0)
             np.add(a, 1, out=b)
             largest = abs(b - 3).max()

@@ -200,7 +200,7 @@ def test_redistribution_sends_only_what_moves(session):
 def test_a_thousand_operations_are_a_handful_of_batches(session):
     a = dnb.zeros(100)
     session.flush()
-    with setting(flush_idle=0.5):
+    with setting(flush_idle=3.0):
         before = session.batches
         for _ in range(1000):
             a += 1
@@ -217,7 +217,7 @@ def test_a_thousand_operations_are_a_handful_of_batches(session):
 def test_deletions_travel_with_commands(session):
     a = dnb.zeros(10)
     session.flush()
-    with setting(flush_idle=0.5):
+    with setting(flush_idle=3.0):
         before = session.batches
         for _ in range(100):
             b = a + 1
@@ -241,7 +241,7 @@ def test_what_is_left_alone_is_sent(session):
 def test_the_size_of_a_batch_is_a_setting(session):
     a = dnb.zeros(10)
     session.flush()
-    with setting(flush_size=10, flush_idle=0.5):
+    with setting(flush_size=10, flush_idle=3.0):
         before = session.batches
         for _ in range(100):
             a += 1

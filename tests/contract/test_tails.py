@@ -66,7 +66,7 @@ def sizes(request, session, monkeypatch):
 @pytest.fixture
 def whole_batches():
     """No timer cuts a batch between an operation and its reduction."""
-    with setting(flush_idle=0.5):
+    with setting(flush_idle=3.0):
         yield
 
 
@@ -109,7 +109,7 @@ def test_tails_are_as_reductions_of_what_is_stored(session, data):
 def one(what, a, b, fuse, cut):
     """Return values; ``cut`` ends the batch before the reduction, so that it reads what is stored."""
     made, reduced, axis = what
-    with setting(fuse=fuse, flush_idle=0.5):
+    with setting(fuse=fuse, flush_idle=3.0):
         t = EXPRESSIONS[made](dnb, a, b)
         if cut:
             a.session.flush()

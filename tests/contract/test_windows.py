@@ -246,7 +246,7 @@ def test_bytes_touched(session):
     a, t = dnb.ones((n, 20)), dnb.zeros((n, 20))
     row, rows = 20 * 8, n // session.size
     session.flush()
-    with setting(flush_idle=1.0, fuse=1), dnb.profile() as report:
+    with setting(flush_idle=3.0, fuse=1), dnb.profile() as report:
         t[1:-1] = a[1:-1] + a[2:] + a[:-2]
         t.sum()
         kept = dnb.zeros((n, 20))
