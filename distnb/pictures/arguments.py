@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from distnb.client.array.distarray import DistArray
 from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
 from distnb.pictures.binning import Window, block_means
 from distnb.pictures.reducing import image
 
@@ -15,10 +17,11 @@ __all__ = [
     "LARGE",
     "as_arrays",
     "as_numpys",
+    "columns_of",
     "curves",
     "is_large",
     "means_of",
-    "middles",
+    "on_grid",
     "shape_alone",
 ]
 
@@ -53,7 +56,26 @@ def means_of(x: Any, height: int, width: int) -> np.ndarray:
     return image(x, Window(0, x.shape[0], 0, x.shape[1], height, width))[0]
 
 
-def middles(x: Any, n: int, step: int) -> np.ndarray:
+def on_grid(x: Any, axis: int, shape: Ints, steps: Sequence[int], cells: bool) -> np.ndarray:
+    """Return the coordinates of pixels along an axis of a matrix: their middles, or their borders.
+
+    Borders if values are of ``cells``, and ``x`` is of the lines around them: of one more.
+    """
+    if np.ndim(x) != 2:
+        n, step, given = shape[axis], steps[axis], np.asarray(x, float)
+        return given[_borders(n, step)] if cells and len(given) == n + 1 else _middles(x, n, step)
+    if not (cells and x.shape == (shape[0] + 1, shape[1] + 1)):
+        return means_of(x, *steps)
+    rows, columns = (_borders(n, step) for n, step in zip(shape, steps, strict=True))
+    return np.asarray(x[rows][:, columns])
+
+
+def _borders(n: int, step: int) -> np.ndarray:
+    """Return between which rows, or columns, pixels of so many begin and end."""
+    return np.append(np.arange(0, n, step), n)
+
+
+def _middles(x: Any, n: int, step: int) -> np.ndarray:
     """Return the coordinates of the pixels' middles along an axis."""
     given = np.asarray(x, float)
     if given.ndim != 1 or len(given) not in (n, n + 1):
@@ -63,6 +85,11 @@ def middles(x: Any, n: int, step: int) -> np.ndarray:
     if len(given) == n + 1:  # edges
         given = (given[1:] + given[:-1]) / 2
     return block_means(given[None], 1, step)[0]
+
+
+def columns_of(x: Any) -> list[Any]:
+    """Return the columns of a matrix, which are data sets of their own; all else as it is."""
+    return [x[:, j] for j in range(x.shape[1])] if np.ndim(x) == 2 else [x]
 
 
 def curves(args: tuple[Any, ...]) -> list[tuple[Any, Any, str | None]]:

@@ -11,30 +11,38 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import getp
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.cbook import normalize_kwargs
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.lines import Line2D
 from matplotlib.projections import register_projection
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.math.ufuncs import absolute
+from distnb.client.math.ufuncs import absolute, fmax, fmin, where
+from distnb.client.record.ranges import arange
 from distnb.client.stats.histograms import histogram
 from distnb.common.errors import DistnbError
 from distnb.pictures.arguments import (
     as_arrays,
     as_numpys,
+    columns_of,
     curves,
     is_large,
     means_of,
-    middles,
+    on_grid,
     shape_alone,
 )
-from distnb.pictures.live import Cells, Picture, Scattered, Trace, pixels_of
+from distnb.pictures.live import Cells, Marked, Picture, Scattered, Trace, pixels_of
 from distnb.pictures.reducing import extent_of, points, steps_of, thinned
 
 __all__ = ["PixelAxes"]
 
 #: Cells along an axis for each hexagon.
 _FINER = 10
+#: Markers that are a pixel, or lines.
+_THIN = frozenset((",", "+", "x", "|", "_", "1", "2", "3", "4"))
 #: What was told.
 _TOLD: set[str] = set()
 
@@ -77,16 +85,9 @@ class PixelAxes(Axes):
         origin = options.get("origin") or rcParams["image.origin"]
         live = Picture(X, options.get("extent"), origin, self)
         pixels, low, high = live.read()
-        norm = options.get("norm", args[1] if len(args) > 1 else None)
-        if norm is None and X.ndim == 2:
-            for name, value in (("vmin", low), ("vmax", high)):
-                if options.get(name) is None and np.isfinite(value):
-                    options[name] = value
-        elif type(norm) is Normalize:
-            norm.vmin, norm.vmax = (
-                given if given is not None else value
-                for given, value in ((norm.vmin, low), (norm.vmax, high))
-            )
+        if X.ndim == 2:
+            args, options = args[:1], {"norm": (*args, None, None)[1], **options}
+            options = _normed(options, X, [x for x in (low, high) if np.isfinite(x)])
         live.artist = super().imshow(pixels, *args, **{**options, "extent": live.place})
         left, right, bottom, top = live.extent
         self.set_xlim(left, right, auto=None)
@@ -98,32 +99,45 @@ class PixelAxes(Axes):
         """As matplotlib's; of the points of a pixel the first, the last and the extremes."""
         if not is_large(*args) or options.get("data") is not None:
             return super().plot(*args, **options)
-        _tell("the extremes of each pixel's points")
         found = []
         for x, y, style in curves(args):
             if not is_large(x, y):
                 found += super().plot(*[a for a in (x, y, style) if a is not None], **options)
                 continue
-            live = Trace(x, y, self)
-            styles = () if style is None else (style,)
-            (live.artist,) = super().plot(*live.points(), *styles, **options)
+            # What a line looks like matplotlib finds out; its colours come in turn, so only once.
+            known = normalize_kwargs(options, Line2D)
+            (like,) = super().plot([], [], *[style] * (style is not None), **known)
+            looks = {name: getp(like, name) for name in ("color", "linestyle", "marker")}
+            like.remove()
+            live = self._traced(x, y, looks["linestyle"], _width_of(like))
+            (live.artist,) = super().plot(*live.points(), **known | looks)
+            live.claim()
             self._live.append(live)
             found.append(live.artist)
         return found
+
+    def _traced(self, x: Any, y: Any, linestyle: str, size: float) -> Trace | Marked:
+        """Return what a line shows, or markers that no line joins: these are a cloud of points."""
+        if linestyle not in ("None", "none", " ", ""):
+            _tell("the extremes of each pixel's points")
+            return Trace(x, y, self)
+        _tell("one marker for all points that lie in a third of it")
+        return Marked(arange(len(y), session=y.session) if x is None else x, y, None, size**2, self)
 
     def hist(self, x: Any, bins: Any = None, **options: Any) -> Any:
         """As matplotlib's; engines count."""
         several = list(x) if isinstance(x, list | tuple) else [x]
         if not is_large(*several):
             return super().hist(x, bins, **options)
+        several = [column for one in several for column in columns_of(one)]
         from matplotlib import rcParams
 
         weights, limits = options.pop("weights", None), options.pop("range", None)
         weighted = [None] * len(several) if weights is None else weights
         weighted = [weights] if weights is not None and len(several) == 1 else weighted
         edges = rcParams["hist.bins"] if bins is None else bins
-        if len(several) > 1 and np.ndim(edges) == 0 and limits is None:
-            ends = [(float(a.min()), float(a.max())) for a in several]
+        if np.ndim(edges) == 0 and limits is None:  # of numbers: NaN is none
+            ends = [(float(fmin.reduce(a)), float(fmax.reduce(a))) for a in several]
             limits = min(low for low, _ in ends), max(high for _, high in ends)
         counts = []
         for one, w in zip(several, weighted, strict=True):
@@ -160,6 +174,7 @@ class PixelAxes(Axes):
         live.artist = super().scatter(xs, ys, **options)
         live.dress = _dressing(alpha, valued, sized)
         live.dress(live.artist, cells)
+        live.claim()
         self._live.append(live)
         return live.artist
 
@@ -173,15 +188,11 @@ class PixelAxes(Axes):
 
     def pcolormesh(self, *args: Any, **options: Any) -> Any:
         """As matplotlib's; cells are means of the elements of a pixel."""
-        if is_large(*args):
-            options.setdefault("shading", "nearest")
-        return super().pcolormesh(*self._reduced(args), **options)
+        return super().pcolormesh(*self._reduced(args, _are_cells(options)), **options)
 
     def pcolor(self, *args: Any, **options: Any) -> Any:
         """As matplotlib's; cells are means of the elements of a pixel."""
-        if is_large(*args):
-            options.setdefault("shading", "nearest")
-        return super().pcolor(*self._reduced(args), **options)
+        return super().pcolor(*self._reduced(args, _are_cells(options)), **options)
 
     def matshow(self, Z: Any, **options: Any) -> Any:  # noqa: N803
         """As matplotlib's; pixels are the means of the elements that they show."""
@@ -253,25 +264,49 @@ class PixelAxes(Axes):
         _tell("steps of half a pixel", zooms=False)
         return super().ecdf(steps_of(x, 2 * max(pixels_of(self))), **options)
 
-    def _reduced(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return a grid and the values on it with about as many elements as there are pixels."""
+    def _reduced(self, args: tuple[Any, ...], cells: bool = False) -> tuple[Any, ...]:
+        """Return a grid and the values on it with about as many elements as there are pixels.
+
+        Values of ``cells`` are between the lines of the grid, if it has one line more than they.
+        """
         grids = 3 if len(args) > 2 else 1
         values = args[grids - 1]
         if not is_large(values) or values.ndim != 2:
             return args
         _tell("means of the elements of a pixel")
-        rows, columns = values.shape
-        high, wide = pixels_of(self)
-        height, width = max(1, rows // high), max(1, columns // wide)
-        numbers = np.arange(columns, dtype=float), np.arange(rows, dtype=float)
+        steps = [max(1, n // pixels) for n, pixels in zip(values.shape, pixels_of(self), strict=True)]
+        numbers = [np.arange(n + cells, dtype=float) for n in values.shape[::-1]]
         x, y = args[:2] if grids == 3 else numbers
-        x = means_of(x, height, width) if np.ndim(x) == 2 else middles(x, columns, width)
-        y = means_of(y, height, width) if np.ndim(y) == 2 else middles(y, rows, height)
-        return x, y, means_of(values, height, width), *args[grids:]
+        x, y = on_grid(x, 1, values.shape, steps, cells), on_grid(y, 0, values.shape, steps, cells)
+        return x, y, means_of(values, *steps), *args[grids:]
 
 
 #: Which errors are limits, of ``errorbar``.
 _LIMITS = ("lolims", "uplims", "xlolims", "xuplims")
+
+
+def _width_of(marked: Any) -> float:
+    """Return how wide the markers of a line are filled; those that are lines are not."""
+    marker = marked.get_marker()
+    return 0.0 if marker in _THIN else float(marked.get_markersize() * (0.5 if marker == "." else 1))
+
+
+def _are_cells(options: dict[str, Any]) -> bool:
+    """Tell whether values are of the cells between the lines of a grid, if they fit in these."""
+    return options.get("shading") not in ("gouraud", "nearest")
+
+
+def _normed(options: dict[str, Any], x: Any, ends: list[float]) -> dict[str, Any]:
+    """Return options with a norm that ranges over all elements of a matrix, unless it is given."""
+    given, known = options["norm"], dict(options)
+    norm = ScalarMappable(given).norm
+    if not isinstance(given, Normalize):
+        norm.vmin, norm.vmax = known.pop("vmin", None), known.pop("vmax", None)
+    if ends and ends[0] <= 0 and isinstance(norm, LogNorm):
+        ends.append(float(fmin.reduce(where(x > 0, x, np.inf), axis=None)))
+    if ends:
+        norm.autoscale_None(np.array(ends))
+    return known | {"norm": norm}
 
 
 def _sum_of(least: int, counts: Any) -> float:

@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.math.ufuncs import log10, where
 from distnb.pictures.binning import Window
 from distnb.pictures.reducing import extent_of, image, line, points
 
-__all__ = ["Cells", "Picture", "Scattered", "Trace", "pixels_of"]
+__all__ = ["Cells", "Marked", "Picture", "Scattered", "Trace", "pixels_of"]
 
 #: Points at the beginning of a line that a logarithmic axis is shown as they are.
 _HEAD = 1 << 17
+#: Runs of points of a line that goes to and fro.
+_RUNS = 1 << 15
 
 
 def pixels_of(ax: Any) -> tuple[int, int]:
@@ -99,6 +102,8 @@ class Trace:
         self.x, self.y, self.ax = x, y, ax
         self.artist: Any = None
         self.whole = self._read(0, len(y))
+        if not self._ascends:  # a run is not of one pixel
+            self.whole = line(x, y, 0, len(y), _RUNS)
         self.shown = self._ends(None)
 
     def _read(
@@ -108,6 +113,11 @@ class Trace:
         return line(self.x, self.y, begin, end, runs)
 
     @property
+    def _ascends(self) -> bool:
+        """Whether the line goes from left to right; else who knows what is to be seen of it."""
+        return bool((np.diff(self.whole[1]) >= 0).all())
+
+    @property
     def _is_even(self) -> bool:
         return bool(self.ax.get_xscale() == "linear")
 
@@ -115,7 +125,7 @@ class Trace:
         """Return which points are to be seen in more detail than the others, if any are."""
         places, xs, _ = self.whole
         begin, end = 0, len(self.y)
-        if limits is not None and (np.diff(xs) >= 0).all():  # else who knows what is to be seen
+        if limits is not None and self._ascends:
             first, last = np.searchsorted(xs, sorted(limits))
             begin = int(places[max(0, first - 1)])
             end = int(places[min(last, len(places) - 1)]) + 1
@@ -135,6 +145,9 @@ class Trace:
             np.concatenate([xs[before], fine_x, xs[after]]),
             np.concatenate([ys[before], fine_y, ys[after]]),
         )
+
+    def claim(self) -> None:
+        """Do nothing: extremes are among the points."""
 
     def update(self) -> None:
         """Fetch what the axes show now, if that is something else."""
@@ -161,39 +174,82 @@ class Scattered:
         self.sizes = size if np.ndim(size) else None
         mean = size if self.sizes is None else float(size.mean())
         self.size = max(1.0, np.sqrt(mean) * ax.figure.dpi / 72 / 3)
-        self.extent = (*extent_of(x), *extent_of(y))
+        self._lie()
         self.shown = self.extent
         self.artist: Any = None
         self.dress: Callable[[Any, Cells], None] | None = None
+
+    def _lie(self) -> None:
+        """Note where points lie on the axes, of which one may be logarithmic."""
+        self.logs = self._logs
+        pairs = zip(self.args, self.logs, strict=False)
+        self.places = [log10(where(x > 0, x, np.nan)) if log else x for x, log in pairs]
+        self.extent = (*extent_of(self.places[0]), *extent_of(self.places[1]))
+
+    def claim(self) -> None:
+        """Let axes that range over what they show have room for all points, not for cells."""
+        xs, ys = (
+            [10**a if log else a for a in ends]
+            for ends, log in zip((self.extent[:2], self.extent[2:]), self.logs, strict=True)
+        )
+        self.ax.update_datalim([*zip(xs, ys, strict=True)])
+        self.ax.autoscale_view()
+
+    @property
+    def _logs(self) -> tuple[bool, bool]:
+        return self.ax.get_xscale() == "log", self.ax.get_yscale() == "log"
 
     def read(self) -> Cells:
         """Return the cells of what is shown."""
         high, wide = pixels_of(self.ax)
         cells = max(1, int(wide / self.size)), max(1, int(high / self.size))
         left, right, bottom, top = self.shown
-        found = points(*self.args, self.shown, cells)
+        found = points(*self.places, self.args[2], self.shown, cells)
         column, row = found.cells % cells[0], found.cells // cells[0]
         xs = left + (column + 0.5) * (right - left) / cells[0]
         ys = bottom + (row + 0.5) * (top - bottom) / cells[1]
+        xs, ys = (10**a if log else a for a, log in zip((xs, ys), self.logs, strict=True))
         colors = None if found.sums is None else found.sums / found.counts
         sizes = None
         if self.sizes is not None:  # the cells are the same: they have the same points
-            added = points(*self.args[:2], self.sizes, self.shown, cells).sums
+            added = points(*self.places, self.sizes, self.shown, cells).sums
             sizes = None if added is None else added / found.counts
         return Cells(np.stack([xs, ys], axis=1), found.counts, colors, sizes)
 
     def update(self) -> None:
         """Fetch what the axes show now, if that is something else."""
-        (left, right), (bottom, top) = sorted(self.ax.get_xlim()), sorted(self.ax.get_ylim())
-        whole = self.extent
+        other = self.logs != self._logs
+        if other:
+            self._lie()
+            self.claim()
+        limits = sorted(self.ax.get_xlim()), sorted(self.ax.get_ylim())
+        ends = [np.log10(a) if log else a for a, log in zip(limits, self.logs, strict=True)]
+        (left, right), (bottom, top), whole = *ends, self.extent
         wanted = (
             *(max(left, whole[0]), min(right, whole[1])),
             *(max(bottom, whole[2]), min(top, whole[3])),
         )
-        if wanted == self.shown or wanted[0] >= wanted[1] or wanted[2] >= wanted[3]:
+        same = wanted == self.shown and not other
+        if same or wanted[0] >= wanted[1] or wanted[2] >= wanted[3]:
             return
         self.shown = wanted
-        cells = self.read()
+        self.show(self.read())
+
+    def show(self, cells: Cells) -> None:
+        """Give the artist what is to be seen."""
         self.artist.set_offsets(cells.offsets)
         if self.dress is not None:
             self.dress(self.artist, cells)
+
+
+class Marked(Scattered):
+    """The same as ``plot`` draws it: markers that no line joins."""
+
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coordinates of the markers as they are shown."""
+        xs, ys = self.read().offsets.T
+        return xs, ys
+
+    def show(self, cells: Cells) -> None:
+        """Give the artist what is to be seen."""
+        self.artist.set_data(*cells.offsets.T)

@@ -152,8 +152,8 @@ def _at(a: Any, places: np.ndarray) -> Any:
 
 @pixels_come()
 def steps_of(x: DistArray, steps: int) -> np.ndarray:
-    """Return so many elements, in order, that as many others are below each as below the next."""
-    shares = np.arange(1, steps + 1) / steps
+    """Return the least element and so many others, in order, as many apart from each other."""
+    shares = np.arange(steps + 1) / steps
     return _read(quantile(x.ravel(), shares, method="inverted_cdf"))
 
 

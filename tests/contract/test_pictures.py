@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.colors import Normalize
+from matplotlib.colors import CenteredNorm, LogNorm, Normalize, PowerNorm
 from matplotlib.figure import Figure
 
 import distnb as dnb
@@ -116,6 +116,61 @@ def test_colours_range_over_all_elements():
     assert plt.imshow(dnb.array(x), vmax=2).get_clim() == (x.min(), 2)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: "log",
+        LogNorm,
+        lambda: "symlog",
+        lambda: PowerNorm(0.5),
+        CenteredNorm,
+        lambda: Normalize(vmin=0.25),
+    ],
+)
+def test_norms_range_over_all_elements(make):
+    x = np.random.default_rng(3).random((300, 200)) - 0.01
+    expected, found = (
+        plt.subplots()[1].imshow(y, norm=make()).get_clim() for y in (x, dnb.array(x, dist="block"))
+    )
+    assert found == pytest.approx(expected, rel=1e-12)
+    drawn = plt.subplots()[1].imshow(dnb.array(x), norm="log", vmin=0.5)
+    assert drawn.get_clim() == (0.5, x.max())
+    drawn = plt.subplots()[1].imshow(dnb.array(x), "gray", Normalize(0.5))
+    assert drawn.get_clim() == (0.5, x.max())
+
+
+def test_grids_have_the_limits_of_matplotlib():
+    x = matrix()
+    lines = np.arange(x.shape[1] + 1.0) ** 2, np.arange(x.shape[0] + 1.0)
+    for draw in (
+        lambda ax, z: ax.pcolormesh(z),
+        lambda ax, z: ax.pcolor(z),
+        lambda ax, z: ax.pcolormesh(z, shading="nearest"),
+        lambda ax, z: ax.pcolormesh(*lines, z),
+        lambda ax, z: ax.pcolormesh(*np.meshgrid(*lines), z),
+    ):
+        expected, found = plt.subplots()[1], plt.subplots()[1]
+        draw(expected, x)
+        draw(found, dnb.array(x, dist="block"))
+        np.testing.assert_allclose(found.get_xlim(), expected.get_xlim())
+        np.testing.assert_allclose(found.get_ylim(), expected.get_ylim())
+
+
+def test_what_is_no_number_is_not_counted():
+    y = np.sin(np.arange(6000.0))
+    y[7] = np.nan
+    (expected, _, _), (found, _, _) = plt.hist(y), plt.hist(dnb.array(y, dist="block"))
+    assert np.array_equal(found, expected)
+    two = np.stack([y, y / 2], axis=1)
+    (expected, _, _), (found, _, _) = plt.hist(two), plt.hist(dnb.array(two, dist="block"))
+    assert np.array_equal(found, expected)
+
+
+def test_a_distribution_begins_with_the_least_element():
+    y = np.random.default_rng(5).standard_normal(5000)
+    assert plt.ecdf(dnb.array(y, dist="block")).get_xdata().min() == plt.ecdf(y).get_xdata().min()
+
+
 @pytest.mark.ways("started")
 def test_zooming_in_shows_more(session):
     x = matrix(400, 400)
@@ -161,6 +216,35 @@ def test_lines_with_gaps_styles_and_columns():
     looks(lambda ax, a: ax.semilogx(a), [np.sin(np.geomspace(1, 50, 30000))], dist="cyclic")
     with pytest.raises(ValueError, match="same first dimension"):
         plt.plot(dnb.zeros(2000), dnb.zeros(2001))
+
+
+def cloudy(n=30000):
+    """Return points in a cloud over many decades, and their coordinates' logarithms."""
+    rng = np.random.default_rng(7)
+    a = rng.standard_normal(n)
+    return a, a + rng.standard_normal(n) / 4
+
+
+@pytest.mark.parametrize("style", [",", ".", "o", "+"])
+def test_markers_that_no_line_joins_are_a_cloud(style):
+    a, b = cloudy()
+    for draw in (
+        lambda ax, x, y: ax.plot(x, y, style),
+        lambda ax, x, y: ax.plot(y, ls="none", marker=style, c="g", ms=4),
+        lambda ax, x, y: ax.loglog(10**x, 10 ** (2 * y), style),
+        lambda ax, x, y: ax.plot(10**x, y, style) and ax.set_xscale("log"),
+    ):
+        looks(draw, [a, b], atol=0.03, dist="block")
+
+
+def test_clouds_on_logarithmic_axes():
+    a, b = cloudy()
+    looks(lambda ax, x, y: (ax.scatter(10**x, y, 4), ax.set_xscale("log")), [a, b], atol=0.03)
+
+
+def test_lines_that_go_to_and_fro():
+    rng = np.random.default_rng(8)
+    looks(lambda ax, x, y: ax.plot(x, y), rng.standard_normal((2, 20000)).cumsum(1), atol=0.03)
 
 
 def test_points_of_a_line_are_points_of_the_array():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, prod
 from typing import Any, cast
 
@@ -19,9 +19,11 @@ from distnb.client.reach.aliasing import outline
 from distnb.client.reach.kept_order import axes_in, axes_of, in_their_order
 from distnb.client.reach.small_steps import like
 from distnb.client.record.namespace import check_device, stands_for
-from distnb.client.record.placement import layout_of_new, stay
+from distnb.client.record.operations import assign
+from distnb.client.record.placement import joined_layout, layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.common.config import config
 from distnb.common.errors import SessionError, explain
 from distnb.common.interrupts import interrupts
 from distnb.geometry.layout import Ints
@@ -39,6 +41,7 @@ __all__ = [
     "made",
     "ones",
     "ones_like",
+    "put_in_turn",
     "refuse_masked",
     "session_asked",
     "zeros",
@@ -210,6 +213,9 @@ def _from_data(
     if hasattr(type(given), "__distnb_methods__"):
         do = "use a method of its own, or .toarray()"
         raise TypeError(explain("array", type(given).__name__, "a dense array", do))
+    together = _of_arrays(given, dtype)
+    if together is not None:
+        return _from_data(together, None, dist, grid, None, session)
     host = _as_host(given, dtype)
     layout = layout_of_new(host.shape, host.dtype, at, dist, grid)
     if layout.here:
@@ -238,6 +244,8 @@ def refuse_masked(given: object) -> None:
 
 #: Types of what NumPy reads item by item.
 _LISTS = frozenset((list, tuple))
+#: Bytes of an array from which engines take it to others in a list: it is a command for each.
+_LARGE = 1 << 16
 
 
 def _unasked(*options: object) -> bool:
@@ -250,6 +258,9 @@ def _unasked(*options: object) -> bool:
 
 def _listed(data: Any, dtype: DTypeLike | None) -> Any:
     """Return the array of a list of numbers, lists and arrays; None if that is odd."""
+    together = _of_arrays(data, dtype)
+    if together is not None:
+        return together
     made = Array.made
     items = [_read_here(x) if type(x) is made else x for x in data]
     try:
@@ -261,6 +272,50 @@ def _listed(data: Any, dtype: DTypeLike | None) -> Any:
     if host.dtype not in STORABLE:
         return None
     return fresh(need(None), host, None) if fits(host.nbytes) else array_of(need(None), host)
+
+
+def _of_arrays(data: Any, dtype: DTypeLike | None) -> Any:
+    """Return the array of a list of large arrays on engines, made there; None of anything else."""
+    first, many = data, 1
+    while type(first) in _LISTS and first:
+        first, many = first[0], many * len(first)
+    if type(first) is not Array.made or first.here is not None:
+        return None
+    large = first.nbytes >= min(_LARGE, config.cutoff) and first.nbytes * many > config.cutoff
+    return _together(data, dtype) if large else None
+
+
+def _together(data: Sequence[Any], dtype: DTypeLike | None = None) -> Any:
+    """Return the array of a list of arrays of a shape, or of such lists; None if it is odd.
+
+    Nothing is sent if all lie alike: the new axis is not split.
+    """
+    items = [_together(x) if type(x) in _LISTS else x for x in data]
+    first = items[0] if items else None
+    for x in items or [None]:
+        if not isinstance(x, Array) or x.shape != first.shape or x.session is not first.session:
+            return None
+    kind = np.result_type(*{x.dtype for x in items})
+    wanted = kind if dtype is None else np.dtype(dtype)
+    if wanted not in STORABLE or not np.can_cast(kind, wanted, "same_kind"):
+        return None
+    wide = [x.alias(x.dview.insert(0)) for x in items]
+    shape = (len(wide), *first.shape)
+    found = create(first.session, shape, wanted, joined_layout(wide, shape, 0), ("empty",))
+    put_in_turn(found, wide, 0)
+    return found
+
+
+def put_in_turn(out: Any, parts: Sequence[Any], d: int) -> None:
+    """Write arrays into another one, or into NumPy's, one after the other along an axis."""
+    start = 0
+    for part in parts:
+        here = (slice(None),) * d + (slice(start, start + part.shape[d]),)
+        if isinstance(out, np.ndarray):
+            out[here] = np.asarray(part)
+        else:
+            assign(out[here], part)
+        start += part.shape[d]
 
 
 def _read_here(x: Array) -> Any:

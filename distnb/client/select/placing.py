@@ -29,7 +29,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.select.taking import along, compress, positions, session_of, take, truth
 from distnb.client.shape.joining import concatenate
-from distnb.client.shape.reshaping import ravel
+from distnb.client.shape.reshaping import cycled, ravel, resize
 from distnb.common.errors import explain
 from distnb.ops import table
 from distnb.plans.gather_scatter import checked
@@ -125,7 +125,9 @@ def _repeated(values: ArrayLike, flat: Elements) -> Any:
     """Return as many values as there are flat indices, by repeating them."""
     if np.size(values) == 1:
         return ravel(values)[0] if isinstance(values, Array) else np.ravel(values)[0]
-    return np.resize(values, flat.shape)  # ours, if they are distributed
+    if isinstance(values, Array):
+        return resize(values, flat.shape)
+    return cycled(np.asarray(values), flat.shape)
 
 
 @stands_for(np.put_along_axis)

@@ -14,16 +14,14 @@ from distnb.client.handle.array import Array, Elements, create, numeric
 from distnb.client.handle.conversion import array_of, check_session
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import no_bool, one_axis
-from distnb.client.record.creation import asarray
+from distnb.client.record.creation import asarray, put_in_turn
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign
+from distnb.client.record.placement import joined_layout
 from distnb.client.record.ufunc_options import outputs
 from distnb.client.session.current import need
 from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from distnb.common.errors import explain
-from distnb.geometry.axes import Block, Irregular, SlicedBlock
-from distnb.geometry.layout import Ints, Layout
-from distnb.geometry.views import Placed, follow
+from distnb.geometry.layout import Ints
 from distnb.ops.scalars import NUMBERS
 
 __all__ = ["concatenate", "stack"]
@@ -85,17 +83,10 @@ def concatenate(
         host = np.concatenate([plain(p) for p in parts], d, dtype=kind, casting="unsafe")
         return array_of(session, host)
     if out is None:
-        out = create(session, shape, kind, _joined_layout(parts, shape, d), ("empty",))
+        out = create(session, shape, kind, joined_layout(parts, shape, d), ("empty",))
     elif out.shape != shape:
         raise ValueError(explain("out", f"shape {out.shape}", f"{shape}", "pass a matching one"))
-    start = 0
-    for p in parts:
-        here = (slice(None),) * d + (slice(start, start + p.shape[d]),)
-        if isinstance(out, np.ndarray):
-            out[here] = np.asarray(p)
-        else:
-            assign(out[here], p)
-        start += p.shape[d]
+    put_in_turn(out, parts, d)
     return out
 
 
@@ -196,19 +187,6 @@ def _joined_dtype(
     into = out if isinstance(out, np.ndarray) else outputs(out, 1)[0]
     found = np.empty(0, into.dtype)
     return np.concatenate(samples, out=found, dtype=dtype, casting=casting).dtype
-
-
-def _joined_layout(parts: list[Any], shape: Ints, d: int) -> Layout:
-    """Return the layout of arrays that are joined along axis ``d``."""
-    there = [p for p in parts if isinstance(p, Array) and p.dbase.host is None]
-    leader = max(there, key=lambda p: (p.size, p.dbase.layout.split))
-    size = leader.session.size
-    layout = follow(leader.placed, size)[0]
-    if isinstance(layout.axes[d], Irregular | SlicedBlock):
-        layout = Layout(
-            layout.grid, (*layout.axes[:d], Block(), *layout.axes[d + 1 :]), layout.dims
-        )
-    return follow(Placed.whole(shape, layout), size)[0]
 
 
 @stands_for(np.stack, small="exact")

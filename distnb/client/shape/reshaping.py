@@ -34,7 +34,7 @@ from distnb.geometry.axes import Axis, Whole, cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import View, follow
 
-__all__ = ["adopted", "axis_of", "flatten", "new_lengths", "ravel", "reshape", "rows_of"]
+__all__ = ["adopted", "axis_of", "cycled", "flatten", "new_lengths", "ravel", "reshape", "rows_of"]
 
 
 @stands_for(np.reshape)
@@ -378,6 +378,15 @@ def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
     x._owner = None
 
 
+def cycled(values: np.ndarray, shape: Ints) -> np.ndarray:
+    """Return values again and again in a shape, as numpy.resize, which joins a copy for each time."""
+    flat, n = values.ravel(), prod(shape)
+    if not flat.size:
+        return np.zeros(shape, flat.dtype)
+    again = np.array(np.broadcast_to(flat, (-(-n // flat.size), flat.size)))
+    return again.reshape(-1)[:n].reshape(shape)
+
+
 @stands_for(np.resize)
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``.
@@ -409,7 +418,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     if min(wanted, default=0) < 0:
         raise ValueError("all elements of `new_shape` must be non-negative")
     if x.here is not None:
-        return array_of(x.session, np.resize(x.here, wanted))
+        return array_of(x.session, cycled(x.here, wanted))
     n = prod(wanted)
     if not x.size:
         return create(
