@@ -137,8 +137,14 @@ class _Views:
 Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: _module("plot"))
 _COMPILED = [f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")]
-_SCIPYS = "ndimage sparse sparse.linalg spatial.distance optimize signal stats linalg"
-_LIBRARIES = "numpy numpy.polynomial pandas h5py zarr pyarrow PIL.Image matplotlib.colors"
+_SCIPYS = """
+    ndimage sparse sparse.linalg spatial.distance spatial.transform optimize signal stats linalg
+    linalg.interpolative interpolate io.wavfile
+"""
+_LIBRARIES = """
+    numpy numpy.polynomial pandas h5py zarr pyarrow PIL.Image matplotlib.colors networkx
+    sympy.core.sympify
+"""
 _SCIKITS = ["sklearn.utils._param_validation", "sklearn.model_selection._search"]
 _OTHERS = (*_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()], *_SCIKITS)
 for _library in (*_LIBRARIES.split(), *_OTHERS):

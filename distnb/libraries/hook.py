@@ -17,6 +17,9 @@ if TYPE_CHECKING:  # it takes longer to import than most of distnb's rooms
 
 __all__ = ["put_in_place", "when_imported"]
 
+#: What libraries know of their own functions: modules, and dicts in them.
+_REGISTRIES = {"scipy._lib._array_api": "xp_capabilities_table"}
+
 
 def when_imported(name: str, then: Callable[[], Any]) -> None:
     """Call a function when a module has been imported; at once if it has been."""
@@ -44,13 +47,25 @@ def put_in_place(
         return
     if getattr(function, "__distnb_made__", False):  # distnb is imported once more (%reload_ext)
         return
-    made = functools.wraps(function)(make(function))
-    made.__distnb_made__ = True  # type: ignore[attr-defined]
+    made: Any = functools.wraps(function)(make(function))
+    made.__distnb_made__ = True
+    _enter(function, made)
+    if of and isinstance(vars(holder).get(last), classmethod | staticmethod):
+        setattr(holder, last, staticmethod(made))
+        return
     modules = list(sys.modules.values())  # another thread may import
     others = [m for m in modules if getattr(m, "__name__", "").startswith(library)]
     for place in [holder] if of else others:
         if getattr(place, "__dict__", {}).get(last) is function:
             setattr(place, last, made)
+
+
+def _enter(function: Callable[..., Any], made: Callable[..., Any]) -> None:
+    """Enter a function where a library's registries have the one that it stands for."""
+    for module, name in _REGISTRIES.items():
+        registry = getattr(sys.modules.get(module), name, {})
+        if function in registry:
+            registry[made] = registry[function]
 
 
 class _Finder:

@@ -25,6 +25,7 @@ methods of classes                       what these look at before they call one
 ``NDBuffer``                             what is written
 **of SciPy**: ``ndimage.label``, ...     what is written into; refused if it is on engines
 ``gaussian_kde``, ``find_peaks``, ...    what compiled code is given, after no ``asarray``
+``sosfilt``, ``Rotation.apply``, ...     what it reads, from memory that it asks to write
 ``minimize``, ``least_squares``, ...     results of users' functions
 ``aslinearoperator``                     matrices, by which engines multiply
 ``isscalarlike``                         what may be a number
@@ -34,6 +35,8 @@ operators of ``scipy.sparse``            the other operand, with which distnb's 
 **of scikit-learn**: ``ParameterGrid``   what parameters are tried
 ``validate_parameter_constraints``       whether parameters are arrays: none is read
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
+``to_networkx_graph``                    matrices, which else are lists of edges
+**of SymPy**: ``converter``              numbers and arrays
 **of NumPy**: ``polyval``, ...           points, at which ours evaluate series
 ``poly1d``                               what polynomials are divided by: numbers are no arrays
 ======================================== =======================================================
@@ -79,11 +82,28 @@ _TAKE_ARRAYS = {
     "scipy.sparse._base": "_spbase.__truediv__",
     "scipy.sparse._dok": "_dok_base.__truediv__",
     "scipy.sparse._lil": "_lil_base.__truediv__",
+    "networkx.convert": "to_networkx_graph",
+    "scipy.io.wavfile": "write",
+    "scipy.linalg.interpolative": """
+        estimate_rank estimate_spectral_norm estimate_spectral_norm_diff interp_decomp
+        reconstruct_interp_matrix reconstruct_matrix_from_id reconstruct_skel_matrix id_to_svd svd
+    """,
     "scipy.optimize": "isotonic_regression lsq_linear",
-    "scipy.stats": "gaussian_kde.__init__",
+    "scipy.stats": """
+        gaussian_kde.__init__ gaussian_kde.evaluate gaussian_kde.logpdf gaussian_kde.set_bandwidth
+    """,
     "matplotlib.colors": "LightSource.hillshade",
     "PIL.Image": "fromarray",
     "pyarrow.lib": "array",
+}
+#: Those whose compiled code asks for memory that it may write, and does not.
+_TAKE_COPIES = {
+    "scipy.interpolate": "NdPPoly.__init__ NdPPoly.__call__",
+    "scipy.signal": "sosfilt sosfiltfilt",
+    "scipy.spatial.transform": """
+        Rotation.apply Rotation.from_euler Rotation.from_matrix Rotation.from_mrp Rotation.from_quat
+        Rotation.from_rotvec Slerp.__init__ Slerp.__call__
+    """,
 }
 #: Those to which they come also in slices, tuples and lists.
 _TAKE_KEYS = {
@@ -151,7 +171,7 @@ _DENSE_RESULT = {
 #: Those that make arrays of objects, in which scalars of ours are found.
 _GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
 #: What is not imported with the package that it is in.
-_LATER = ("scipy.sparse.linalg",)
+_LATER = ("scipy.sparse.linalg", "scipy.linalg.interpolative")
 #: Modules of compiled routines, which take what is no array of NumPy's for a copy that is theirs.
 _ROUTINES = tuple([f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")])
 
@@ -161,11 +181,16 @@ def install(library: str) -> None:
     if library == "numpy.polynomial":
         _evaluate_at_points()
         return
+    if library == "sympy.core.sympify":
+        known = sys.modules[library]
+        known.converter[DistArray] = lambda x: known.sympify(_array(x))
+        return
     if library in _ROUTINES:
         _lend_to_routines(vars(sys.modules[library]))
         return
     for table, make in (
         (_TAKE_ARRAYS, partial(_taking, _array)),
+        (_TAKE_COPIES, partial(_taking, _own)),
         (_TAKE_KEYS, partial(_taking, _key)),
         (_TAKE_DICTS, partial(_taking, partial(_within, _array))),
         (_ASK_FOR_KINDS, partial(_taking, partial(_within, _outline))),
@@ -219,6 +244,13 @@ def _taking(numpys: _Function, function: _Function) -> _Function:
 def _array(x: Any) -> Any:
     """Return an array of ours as NumPy's, a scalar as NumPy's scalar, and all else as it is."""
     return np.asarray(x)[()] if type(x) is DistArray else x
+
+
+def _own(x: Any) -> Any:
+    """Return an array of ours, or those of a tuple, as copies that are the caller's."""
+    if type(x) is tuple:
+        return tuple([_own(each) for each in x])
+    return np.array(x)[()] if type(x) is DistArray else x
 
 
 def _number(x: Any) -> Any:

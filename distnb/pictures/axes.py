@@ -106,7 +106,8 @@ class PixelAxes(Axes):
                 continue
             # What a line looks like matplotlib finds out; its colours come in turn, so only once.
             known = normalize_kwargs(options, Line2D)
-            (like,) = super().plot([], [], *[style] * (style is not None), **known)
+            styles: Any = () if style is None else (style,)
+            (like,) = super().plot([], [], *styles, **known)
             looks = {name: getp(like, name) for name in ("color", "linestyle", "marker")}
             like.remove()
             live = self._traced(x, y, looks["linestyle"], _width_of(like))
@@ -274,7 +275,9 @@ class PixelAxes(Axes):
         if not is_large(values) or values.ndim != 2:
             return args
         _tell("means of the elements of a pixel")
-        steps = [max(1, n // pixels) for n, pixels in zip(values.shape, pixels_of(self), strict=True)]
+        steps = [
+            max(1, n // pixels) for n, pixels in zip(values.shape, pixels_of(self), strict=True)
+        ]
         numbers = [np.arange(n + cells, dtype=float) for n in values.shape[::-1]]
         x, y = args[:2] if grids == 3 else numbers
         x, y = on_grid(x, 1, values.shape, steps, cells), on_grid(y, 0, values.shape, steps, cells)
@@ -288,7 +291,9 @@ _LIMITS = ("lolims", "uplims", "xlolims", "xuplims")
 def _width_of(marked: Any) -> float:
     """Return how wide the markers of a line are filled; those that are lines are not."""
     marker = marked.get_marker()
-    return 0.0 if marker in _THIN else float(marked.get_markersize() * (0.5 if marker == "." else 1))
+    return (
+        0.0 if marker in _THIN else float(marked.get_markersize() * (0.5 if marker == "." else 1))
+    )
 
 
 def _are_cells(options: dict[str, Any]) -> bool:
@@ -299,7 +304,7 @@ def _are_cells(options: dict[str, Any]) -> bool:
 def _normed(options: dict[str, Any], x: Any, ends: list[float]) -> dict[str, Any]:
     """Return options with a norm that ranges over all elements of a matrix, unless it is given."""
     given, known = options["norm"], dict(options)
-    norm = ScalarMappable(given).norm
+    norm: Any = ScalarMappable(given).norm
     if not isinstance(given, Normalize):
         norm.vmin, norm.vmax = known.pop("vmin", None), known.pop("vmax", None)
     if ends and ends[0] <= 0 and isinstance(norm, LogNorm):

@@ -182,9 +182,12 @@ class Scattered:
     def _lie(self) -> None:
         """Note where points lie on the axes, of which one may be logarithmic."""
         self.logs = self._logs
-        pairs = zip(self.args, self.logs, strict=False)
-        self.places = [log10(where(x > 0, x, np.nan)) if log else x for x, log in pairs]
-        self.extent = (*extent_of(self.places[0]), *extent_of(self.places[1]))
+        x, y = (
+            log10(where(a > 0, a, np.nan)) if log else a
+            for a, log in zip(self.args[:2], self.logs, strict=True)
+        )
+        self.places: tuple[Any, Any] = (x, y)
+        self.extent = (*extent_of(x), *extent_of(y))
 
     def claim(self) -> None:
         """Let axes that range over what they show have room for all points, not for cells."""

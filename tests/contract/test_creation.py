@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.ops.filling import drawer
-from tests.contract.support import DTYPES, agree, no_warnings, numbered, same
+from tests.contract.support import DTYPES, agree, no_warnings, numbered, same, setting
 from tests.tiers import examples
 
 pytestmark = pytest.mark.ways("one", "four", "cutoff", "reach")
@@ -525,3 +525,38 @@ def test_like_a_transposed_array_is_transposed(session, shape, turn):
     same(kept, expected)
     if 1 not in shape:
         assert np.zeros_like(x.T).T.layout == np.zeros_like(x).layout
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda m, a, b: m.array([a, b, a]),
+        lambda m, a, b: m.array([[a, b], (b, a)]),
+        lambda m, a, b: m.array([a[1:-1], a[2:], b[:-2].T.T], "f4"),
+        lambda m, a, b: m.asarray((a > 0.5, b < 0.5)),
+        lambda m, a, b: m.array([a, b.astype("f4"), b * 1j]),
+        lambda m, a, b: m.array([a, b], ndmin=4),
+        lambda m, a, b: m.maximum.reduce([a[1:, 1:], a[:-1, 1:], b[1:, :-1]]),
+        lambda m, a, b: m.sum([a, b], axis=0),
+        lambda m, a, b: m.add([a, b], [b]),
+        lambda m, a, b: m.where(a > 0.5, [a, b], 0),
+    ],
+)
+def test_lists_of_arrays_are_joined_on_engines(session, run):
+    rng = np.random.default_rng(4)
+    x, y = rng.random((2, 40, 50))
+    given = [dnb.array(z, dist="block") for z in (x, y)]
+    with setting(cutoff=1 << 10, gather_budget=0):
+        found = run(dnb, *given)
+        assert found.here is None
+    np.testing.assert_allclose(np.asarray(found), run(np, x, y), rtol=1e-14)
+    assert found.dtype == run(np, x, y).dtype
+
+
+def test_lists_that_are_no_array_are_refused(session):
+    a = dnb.ones((40, 50), dist="block")
+    with setting(cutoff=1 << 10):
+        for odd in ([a, a[1:]], [a, [a, a]], [a, []], [a, 1.0], [[a], []]):
+            with pytest.raises(ValueError, match="inhomogeneous"):
+                dnb.array(odd)
+        same(dnb.array([a, np.zeros((40, 50))]), np.array([np.ones((40, 50)), np.zeros((40, 50))]))

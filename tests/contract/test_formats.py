@@ -773,6 +773,26 @@ def test_tiff_without_pictures_and_what_says_nothing(here, session, monkeypatch)
                 dnb.open("x.tif")
 
 
+def test_records_that_are_not_written_are_told_of(here, session):
+    """Readers of NetCDF fill them; HDF5 knows nothing of them."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("x.nc", "w") as file:
+        for name, n in (("t", 5), ("a", 5), ("b", 3)):
+            file.create_dataset(name, data=np.arange(n * 1.0), maxshape=(None,), chunks=(5,))
+        file["t"].make_scale()
+        for name in "ab":
+            file[name].dims[0].attach_scale(file["t"])
+    same(dnb.open("x.nc", "a")[...], np.arange(5.0))
+    with pytest.raises(ValueError, match="/b with 3 of 5 records.*xarray"):
+        dnb.open("x.nc", "b")
+
+
+def test_netcdf_has_no_half_floats(here, session):
+    pytest.importorskip("h5netcdf")
+    with pytest.raises(ValueError, match="4 bytes and more"):
+        dnb.save("x.nc", dnb.zeros(4, "f2"), name="a")
+
+
 def test_netcdf_of_another_kind_is_named(here, session):
     pytest.importorskip("h5py")
     scipy = pytest.importorskip("scipy.io")

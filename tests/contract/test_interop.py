@@ -1,5 +1,7 @@
 """What NumPy itself and libraries do with distributed arrays, against the same with NumPy's."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -242,6 +244,15 @@ interpolate.lagrange(x, y).coeffs
 (np.poly1d([1, 2]) / x[0]).coeffs
 (numpy.polynomial.Polynomial([1, 2]) / x[0]).coef
 sla.funm(A + A.T, np.exp)
+signal.sosfilt(signal.butter(2, 0.2, output="sos"), A, axis=0)
+signal.sosfiltfilt(signal.butter(2, 0.2, output="sos"), np.arange(40.0) % 7)
+transform.Rotation.from_rotvec(A[:, :3]).as_matrix()
+transform.Rotation.from_quat(x).apply(A[:, :3])
+transform.Slerp(x, transform.Rotation.from_rotvec(A[:, :3]))(y[:2]).as_quat()
+interpolate.NdPPoly(np.ones((2, 2, 3, 3)), (np.arange(4.0), np.arange(4.0)))((x[:2], y[:2]))
+stats.gaussian_kde(x).logpdf(y)
+interpolative.estimate_rank(np.outer(x, np.ones(4)), 0.1)
+len((f := io.BytesIO(), wavfile.write(f, 8000, x))[0].getvalue())
 """
 
 
@@ -252,6 +263,9 @@ def test_libraries_take_arrays_for_numpys(session, cutoff):
     libraries = {name: pytest.importorskip(f"scipy.{name}") for name in modules}
     libraries["linalg"] = pytest.importorskip("scipy.sparse.linalg")
     libraries["sla"] = pytest.importorskip("scipy.linalg")
+    for name in ("spatial.transform", "linalg.interpolative", "io.wavfile"):
+        libraries[name.partition(".")[2]] = pytest.importorskip(f"scipy.{name}")
+    libraries["io"] = io
 
     def put(into, key, value):
         into[key] = value
@@ -402,6 +416,33 @@ def test_compiled_routines_write_what_they_write_with_numpy(code):
             parts = made if isinstance(made, tuple) else (made,)
             found.append([np.asarray(x).tolist() for x in (*arrays, *parts)])
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("cutoff", [0, 1 << 20])
+def test_graphs_and_formulas_take_arrays_for_numpys(session, cutoff):
+    graphs, formulas = pytest.importorskip("networkx"), pytest.importorskip("sympy")
+    results = []
+    for of in (dnb, np):
+        formulas.core.cache.clear_cache()  # which compares with numbers of other sessions
+        with setting(cutoff=cutoff):
+            x = of.array([0.5, 2.0])
+            found = [
+                sorted(graphs.DiGraph(of.array([[0, 2.0], [0, 0]])).edges(data=True)),
+                sorted(graphs.MultiGraph(of.eye(3, dtype=int)).edges(keys=True)),
+                sorted(graphs.to_networkx_graph(of.eye(3)[::-1]).edges(data=True)),
+                formulas.sympify(x),
+                formulas.Matrix([[x[0], x[1]]]),
+                formulas.sin(x[0]),
+                formulas.Symbol("a") * x[1],
+            ]
+        results.append([str(each) for each in found])
+    assert results[0] == results[1]
+
+
+def test_functions_that_are_replaced_are_those_that_scipy_knows():
+    known = pytest.importorskip("scipy._lib._array_api").xp_capabilities_table
+    ndimage = pytest.importorskip("scipy.ndimage")
+    assert {ndimage.zoom, ndimage.label} <= known.keys()
 
 
 def test_compiled_routines_are_no_methods():

@@ -1,5 +1,6 @@
 """Writing that fails leaves the old file, and a clear error; no engine hangs, all goes on."""
 
+import errno
 import importlib
 import os
 import signal
@@ -25,8 +26,10 @@ def test_an_engine_that_fails_leaves_the_old_file(three, tmp_path, op, rank):
     name = tmp_path / "x.npz"
     np.savez(name, x=old)
     fails = planted(three, rank, f"op == {op!r}", "raise OSError(28, 'No space left on device')")
-    with fails, pytest.raises(OSError, match="No space left on device.*nothing was changed"):
+    match = "No space left on device.*nothing was changed"
+    with fails, pytest.raises(OSError, match=match) as told:
         STEPS[op](name, x)
+    assert told.value.errno == errno.ENOSPC
     assert os.listdir(tmp_path) == ["x.npz"]
     np.testing.assert_array_equal(np.load(name)["x"], old)
     STEPS[op](name, x)

@@ -30,6 +30,8 @@ NEEDS = {
     },
     "pandas": {"pd": "pandas"},
     "Arrow": {"pa": "pyarrow"},
+    "NetworkX": {"nx": "networkx"},
+    "SymPy": {"sympy": "sympy"},
     "Polars": {"pl": "polars", "pa": "pyarrow"},
     "JAX": {"jnp": "jax.numpy"},
     "xarray": {"xr": "xarray"},

@@ -66,15 +66,9 @@ def replacing(
             yield name
             once(session, _end, name, path)
         except OSError as error:
-            told = type(error)(
-                explain(
-                    f"writing {path}",
-                    error,
-                    "a file that is whole",
-                    "make room or use another folder; nothing was changed",
-                )
-            )
-            raise told from error
+            do = "make room or use another folder; nothing was changed"
+            told = type(error)(explain(f"writing {path}", error, "a file that is whole", do))
+            raise _as_numbered(told, error) from error
     except BaseException as error:
         wait_for_writers(session, error)
         raise
@@ -82,6 +76,12 @@ def replacing(
         if os.path.lexists(name):  # an interrupt may come between any two of these lines
             with contextlib.suppress(OSError):
                 unbroken(partial(_remove, name))
+
+
+def _as_numbered(told: OSError, error: OSError) -> OSError:
+    """Return an error with the number of another one, by which programs tell errors."""
+    told.errno = error.errno  # with more of it, its text would be another
+    return told
 
 
 def wait_for_writers(session: Session, error: BaseException) -> None:
@@ -115,7 +115,7 @@ def _begin(path: str, name: str, folder: bool, copied: bool) -> None:
     except OSError as error:
         got, do = f"{error.strerror} in folder {above}", "make it, or use another folder"
         told = explain(f"file {path}", got, "a folder to write into", do)
-        raise type(error)(told) from None
+        raise _as_numbered(type(error)(told), error) from None
     try:
         with contextlib.suppress(OSError):  # there is no old file
             os.fchmod(fd, stat.S_IMODE(os.stat(real).st_mode))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from distnb.client.handle.array import (
     Array,
@@ -20,8 +21,10 @@ from distnb.client.handle.host_arrays import home, tell_discarded
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
+from distnb.geometry.axes import Block, Irregular, SlicedBlock
 from distnb.geometry.layout import Ints, Layout, default_layout, make_layout, replicated
-from distnb.geometry.views import View, follow
+from distnb.geometry.views import Placed, View, follow
+from distnb.ops.scalars import STORABLE
 from distnb.plans.host_parts import parts_of
 from distnb.wire.protocol import Apply, Collective, Local, Operand
 
@@ -34,10 +37,12 @@ __all__ = [
     "copied",
     "from_host",
     "in_layout",
+    "joined_layout",
     "move_out",
     "record_apply",
     "record_collective",
     "record_local",
+    "together",
 ]
 
 
@@ -89,6 +94,42 @@ def copied(x: Array, dtype: np.dtype, layout: Layout) -> Any:
     out = create(x.session, x.shape, dtype, layout, ("empty",))
     record_apply("copy", (out,), (as_dist(x, x.session),), None, ())
     return out
+
+
+def together(data: Sequence[Any], dtype: DTypeLike | None = None) -> Any:
+    """Return the array of a list of arrays of a shape, or of such lists; None if it is odd.
+
+    Nothing is sent if all lie alike: the new axis is not split.
+    """
+    items = [together(x) if isinstance(x, list | tuple) else x for x in data]
+    first: Any = items[0] if items else None
+    for x in items or [None]:
+        if not isinstance(x, Array) or x.shape != first.shape or x.session is not first.session:
+            return None
+    kind = np.result_type(*{x.dtype for x in items})
+    wanted = kind if dtype is None else np.dtype(dtype)
+    if wanted not in STORABLE or not np.can_cast(kind, wanted, "same_kind"):
+        return None
+    wide = [x.alias(x.dview.insert(0)) for x in items]
+    shape = (len(wide), *first.shape)
+    found = create(first.session, shape, wanted, joined_layout(wide, shape, 0), ("empty",))
+    for k, x in enumerate(items):
+        part = found.alias(found.dview.fix(0, k))
+        record_apply("copy", (part,), (as_dist(x, first.session),), None, ())
+    return found
+
+
+def joined_layout(parts: Sequence[Any], shape: Ints, d: int) -> Layout:
+    """Return the layout of arrays that are joined along axis ``d``."""
+    there = [p for p in parts if isinstance(p, Array) and p.dbase.host is None]
+    leader = max(there, key=lambda p: (p.size, p.dbase.layout.split))
+    size = leader.session.size
+    layout = follow(leader.placed, size)[0]
+    if isinstance(layout.axes[d], Irregular | SlicedBlock):
+        layout = Layout(
+            layout.grid, (*layout.axes[:d], Block(), *layout.axes[d + 1 :]), layout.dims
+        )
+    return follow(Placed.whole(shape, layout), size)[0]
 
 
 def in_layout(x: Array, layout: Layout, dtype: np.dtype | None = None) -> Any:

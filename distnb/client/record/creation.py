@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf, prod
 from typing import Any, cast
 
@@ -12,15 +12,14 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.batching.call_sites import from_users_line
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, hosted, numeric
-from distnb.client.handle.conversion import Readable, array_of, from_host
+from distnb.client.handle.conversion import Readable, array_of, from_host, together
 from distnb.client.handle.fields import fits, fresh
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.aliasing import outline
 from distnb.client.reach.kept_order import axes_in, axes_of, in_their_order
 from distnb.client.reach.small_steps import like
 from distnb.client.record.namespace import check_device, stands_for
-from distnb.client.record.operations import assign
-from distnb.client.record.placement import joined_layout, layout_of_new, stay
+from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -41,7 +40,6 @@ __all__ = [
     "made",
     "ones",
     "ones_like",
-    "put_in_turn",
     "refuse_masked",
     "session_asked",
     "zeros",
@@ -213,9 +211,9 @@ def _from_data(
     if hasattr(type(given), "__distnb_methods__"):
         do = "use a method of its own, or .toarray()"
         raise TypeError(explain("array", type(given).__name__, "a dense array", do))
-    together = _of_arrays(given, dtype)
-    if together is not None:
-        return _from_data(together, None, dist, grid, None, session)
+    listed = _of_arrays(given, dtype)
+    if listed is not None:
+        return _from_data(listed, None, dist, grid, None, session)
     host = _as_host(given, dtype)
     layout = layout_of_new(host.shape, host.dtype, at, dist, grid)
     if layout.here:
@@ -258,9 +256,9 @@ def _unasked(*options: object) -> bool:
 
 def _listed(data: Any, dtype: DTypeLike | None) -> Any:
     """Return the array of a list of numbers, lists and arrays; None if that is odd."""
-    together = _of_arrays(data, dtype)
-    if together is not None:
-        return together
+    found = _of_arrays(data, dtype)
+    if found is not None:
+        return found
     made = Array.made
     items = [_read_here(x) if type(x) is made else x for x in data]
     try:
@@ -282,40 +280,7 @@ def _of_arrays(data: Any, dtype: DTypeLike | None) -> Any:
     if type(first) is not Array.made or first.here is not None:
         return None
     large = first.nbytes >= min(_LARGE, config.cutoff) and first.nbytes * many > config.cutoff
-    return _together(data, dtype) if large else None
-
-
-def _together(data: Sequence[Any], dtype: DTypeLike | None = None) -> Any:
-    """Return the array of a list of arrays of a shape, or of such lists; None if it is odd.
-
-    Nothing is sent if all lie alike: the new axis is not split.
-    """
-    items = [_together(x) if type(x) in _LISTS else x for x in data]
-    first = items[0] if items else None
-    for x in items or [None]:
-        if not isinstance(x, Array) or x.shape != first.shape or x.session is not first.session:
-            return None
-    kind = np.result_type(*{x.dtype for x in items})
-    wanted = kind if dtype is None else np.dtype(dtype)
-    if wanted not in STORABLE or not np.can_cast(kind, wanted, "same_kind"):
-        return None
-    wide = [x.alias(x.dview.insert(0)) for x in items]
-    shape = (len(wide), *first.shape)
-    found = create(first.session, shape, wanted, joined_layout(wide, shape, 0), ("empty",))
-    put_in_turn(found, wide, 0)
-    return found
-
-
-def put_in_turn(out: Any, parts: Sequence[Any], d: int) -> None:
-    """Write arrays into another one, or into NumPy's, one after the other along an axis."""
-    start = 0
-    for part in parts:
-        here = (slice(None),) * d + (slice(start, start + part.shape[d]),)
-        if isinstance(out, np.ndarray):
-            out[here] = np.asarray(part)
-        else:
-            assign(out[here], part)
-        start += part.shape[d]
+    return together(data, dtype) if large else None
 
 
 def _read_here(x: Array) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,10 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.host_arrays import home
 from distnb.client.session.session import Session
 from distnb.common.errors import LayoutError, explain
-from distnb.geometry.axes import Block, Irregular, SlicedBlock
 from distnb.geometry.layout import Ints, Layout, in_notebook, make_layout
 from distnb.geometry.views import Placed, follow
 
-__all__ = ["Placement", "joined_layout", "layout_for", "layout_of_new", "stay"]
+__all__ = ["Placement", "layout_for", "layout_of_new", "stay"]
 
 
 class Placement:
@@ -177,19 +175,6 @@ def layout_of_new(
     if wanted is None and grid is None:
         return home(shape, dtype, session.size)
     return make_layout(shape, session.size, wanted, grid)
-
-
-def joined_layout(parts: Sequence[Any], shape: Ints, d: int) -> Layout:
-    """Return the layout of arrays that are joined along axis ``d``."""
-    there = [p for p in parts if isinstance(p, Array) and p.dbase.host is None]
-    leader = max(there, key=lambda p: (p.size, p.dbase.layout.split))
-    size = leader.session.size
-    layout = follow(leader.placed, size)[0]
-    if isinstance(layout.axes[d], Irregular | SlicedBlock):
-        layout = Layout(
-            layout.grid, (*layout.axes[:d], Block(), *layout.axes[d + 1 :]), layout.dims
-        )
-    return follow(Placed.whole(shape, layout), size)[0]
 
 
 def stay(x: Array, dtype: np.dtype) -> Layout:

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.arguments import Nested
 from distnb.client.handle.array import Array, Elements, create, numeric
-from distnb.client.handle.conversion import array_of, check_session
+from distnb.client.handle.conversion import array_of, check_session, joined_layout
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import no_bool, one_axis
-from distnb.client.record.creation import asarray, put_in_turn
+from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.placement import joined_layout
+from distnb.client.record.operations import assign
 from distnb.client.record.ufunc_options import outputs
 from distnb.client.session.current import need
 from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel
@@ -86,7 +86,14 @@ def concatenate(
         out = create(session, shape, kind, joined_layout(parts, shape, d), ("empty",))
     elif out.shape != shape:
         raise ValueError(explain("out", f"shape {out.shape}", f"{shape}", "pass a matching one"))
-    put_in_turn(out, parts, d)
+    start = 0
+    for p in parts:
+        here = (slice(None),) * d + (slice(start, start + p.shape[d]),)
+        if isinstance(out, np.ndarray):
+            out[here] = np.asarray(p)
+        else:
+            assign(out[here], p)
+        start += p.shape[d]
     return out
 
 

@@ -379,7 +379,7 @@ def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
 
 
 def cycled(values: np.ndarray, shape: Ints) -> np.ndarray:
-    """Return values again and again in a shape, as numpy.resize, which joins a copy for each time."""
+    """Return values again and again in a shape: numpy.resize joins a copy for each time."""
     flat, n = values.ravel(), prod(shape)
     if not flat.size:
         return np.zeros(shape, flat.dtype)

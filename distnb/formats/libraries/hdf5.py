@@ -169,6 +169,7 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
         check_dtype(found.dtype, f"{path}, dataset {found.name}")
         if found.shape is None:
             raise ValueError(explain(f"file {path}", f"{found.name} is empty", "data", "name one"))
+        _check_records(found, path)
         offset = _offset(found)
         shape, chunks = tuple(map(int, found.shape)), tuple(map(int, found.chunks or ()))
         dtype = found.dtype.str
@@ -187,6 +188,24 @@ def _check_here(found: Any, file: Any, path: str) -> None:
     if is_address(path) and (found.file != file or found.external or several):
         got, do = f"{found.name!r} in another file", "open it where files are, in a folder"
         raise ValueError(explain(f"file {path}", got, "data in this one", do))
+
+
+def _check_records(found: Any, path: str) -> None:
+    """Raise ValueError for a variable of NetCDF with fewer records than its dimension has.
+
+    NetCDF's readers fill what is missing, of which HDF5 knows nothing.
+    """
+    if "DIMENSION_LIST" not in found.attrs:
+        return
+    for axis, scales in enumerate(found.attrs["DIMENSION_LIST"]):
+        if found.maxshape[axis] is not None or not len(scales):
+            continue
+        refs = found.file[scales[0]].attrs.get("REFERENCE_LIST", ())
+        most = max([found.file[ref].shape[at] for ref, at in refs], default=0)
+        if most > found.shape[axis]:
+            got = f"{found.name} with {found.shape[axis]} of {most} records"
+            do = "open it by xarray or h5netcdf, which fill what is missing"
+            raise ValueError(explain(f"file {path}", got, "all of them", do))
 
 
 #: What the library and NetCDF keep in attributes for themselves.
@@ -390,9 +409,9 @@ def _created_netcdf(
     assert name is not None
     given = {"dims": [f"dim_{d}" for d in range(len(shape))], **options}
     dims, attrs = tuple(given.pop("dims")), given.pop("attrs", {})
-    if len(dims) != len(shape) or dtype.kind in "bc":
+    if len(dims) != len(shape) or dtype.kind in "bc" or dtype == np.float16:
         got = f"dims {dims} for shape {shape} and dtype {dtype}"
-        what = "a name for each axis, and real numbers"
+        what = "a name for each axis, and real numbers of 4 bytes and more, or integers"
         raise ValueError(explain("NetCDF", got, what, "pass dims=, and use .astype or .real"))
     with _written(path, h5netcdf.File) as file:
         for dim, n in dict(zip(dims, shape, strict=True)).items():
