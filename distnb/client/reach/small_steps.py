@@ -24,7 +24,6 @@ from distnb.client.reach.promised_layouts import promised
 from distnb.client.reach.rehearsal import part, promise
 from distnb.client.reach.small_views import is_plain, laid
 from distnb.client.session.bases import Base
-from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.interrupts import interrupts
@@ -219,7 +218,6 @@ def of_scalars(run: Callable[..., Any], inputs: Sequence[object], seen: bool = F
     for x in inputs:
         if type(x) not in SCALARS or (type(x) is int and not -_USUAL < x < _USUAL):
             return None
-    need(None)  # which starts the engines, as any other array does
     return done(run, inputs, seen)
 
 

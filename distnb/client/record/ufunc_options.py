@@ -201,6 +201,6 @@ def come_in_reach(
 def _size(operands: Sequence[Any]) -> float:
     """Return bytes that no result exceeds; infinite if shapes do not fit, which is told later."""
     try:
-        return 16 * prod(np.broadcast_shapes(*[np.shape(x) for x in operands if x is not None]))
+        return 16 * prod(broadcast_shapes(*[np.shape(x) for x in operands if x is not None]))
     except ValueError:
         return np.inf

@@ -93,7 +93,7 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     if line and written_in_reach("put", np.put, "picks", x, ind, v):
         return
     at = positions(ind, x.size, 0, mode)
-    if isinstance(at.index, np.ndarray) and at.index.size:
+    if x.ndim and isinstance(at.index, np.ndarray) and at.index.size:
         one = np.ravel(at.index if at.checked else checked(at.index, x.size))
         key = np.unravel_index(one, x.shape)
         if put_in_reach(x, key, _repeated(_typed(v, x.dtype), one)):
