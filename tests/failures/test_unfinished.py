@@ -1,5 +1,8 @@
 """What engines gave up because of Ctrl-C: it is done when somebody uses what it makes, as NumPy would."""
 
+import os
+import time
+
 import numpy as np
 import pytest
 
@@ -80,6 +83,24 @@ def test_what_nobody_wants_is_not_done(w):
     w.session.flush()
     assert not w.session.unfinished.named
     w.check()
+
+
+def test_what_nobody_has_is_left_out_of_what_is_done(w, gate, tmp_path):
+    calls = tmp_path / "calls"
+
+    def slow(part, calls=str(calls), stand=gate.stand):
+        with open(calls, "a") as file:
+            file.write("x")
+        exec(stand, {"os": os, "time": time})
+        return part + 1
+
+    gate.shut()
+    with CtrlC(0.1, after=gate.come):
+        dnb.foreach(slow, w.dist.b.splits(4))
+    gate.open()
+    before = calls.read_text()
+    is_as_numpys(w)
+    assert calls.read_text() == before
 
 
 def test_what_is_written_anew_need_not_be_done(w):

@@ -193,17 +193,18 @@ def _index(view: View, key: Subscript) -> tuple[View, bool]:
     has_ellipsis = any(k is Ellipsis for k in items)
     if not has_ellipsis:
         items.append(Ellipsis)
-    d = 0
+    d = missing = 0  # of the view that is made: the axis, and how many before it are missing
     for k in items:
         if k is Ellipsis:
             d += ndim - used
         elif k is None:
-            view, d = view.insert(d), d + 1
+            view, d, missing = view.insert(d), d + 1, missing - 1
         elif isinstance(k, slice):
             start, stop, step = _slice(k, view.shape[d])
             view, d = view.take(d, start, step, len(range(start, stop, step))), d + 1
         else:
-            view = view.fix(d, _position(k, view.shape[d], d))
+            view = view.fix(d, _position(k, view.shape[d], d + missing))
+            missing += 1
     element = (
         not has_ellipsis
         and used == ndim

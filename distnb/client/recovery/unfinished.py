@@ -285,9 +285,13 @@ class Unfinished:
 
     def _finish(self) -> None:
         """Send it; what cannot be sent stays."""
-        session, rests = self._session, self._rests
         if not self._prepared:
+            self._leave_out()
+            if not self._rests:
+                self._leave()
+                return
             self._prepare()
+        session, rests = self._session, self._rests
         while rests:
             commands, buffers, errors = rests[0]
             session.connection.is_our_turn(True)
@@ -299,6 +303,21 @@ class Unfinished:
             base.lost = False
         session.ledger.are_good(self.wanted)
         self._leave()
+
+    def _leave_out(self) -> None:
+        """Forget batches that make nothing that somebody has, or that another one of them needs."""
+        self.wanted = {h for h in self.wanted if _alive(self._session.handles, h)}
+        needed, kept, dropped = set(self.wanted), [], []
+        for rest in reversed(self._rests):
+            if needed.isdisjoint(h for c in rest.commands for h in c.writes):
+                dropped += _freed(rest)
+                continue
+            needed.update(h for c in rest.commands for h in _named(c))
+            kept.append(rest)
+        self._rests = kept[::-1]
+        self._dropped += [h for h in dropped if h in needed]  # which are made again
+        self._again = {h: k for h, k in self._again.items() if h in needed}
+        self._made = {h: k for h, k in self._made.items() if h in needed}
 
     def _prepare(self) -> None:
         """Let the first rest begin with what engines are to have again."""
