@@ -687,6 +687,14 @@ def test_a_dashboard_has_a_static_page(board):
     board.refresh()  # does nothing
 
 
+def test_a_dashboard_of_a_session_that_has_ended_says_so(board, shell, session):
+    shell.user_ns["session"] = session
+    assert shell.run_cell("session.flush()\nsession.close()").success
+    until(lambda: board.closed)
+    assert "session has ended" in repr(board)
+    assert "has run for" not in board._repr_mimebundle_()["text/html"]
+
+
 class Output:
     """A display that can be updated."""
 

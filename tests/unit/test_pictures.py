@@ -449,6 +449,9 @@ def test_the_chooser_applies(session):
 def test_the_chooser_says_what_cannot_be(session):
     a = dnb.ones((16, 16))
     chooser = LayoutChooser(a)
+    assert repr(chooser) == chooser.outlook.text()
+    with pytest.raises(TypeError, match="choose for one array"):
+        LayoutChooser(a, a)
     chooser.kinds[0].value = "irregular"
     assert chooser.apply_button.disabled
     assert "weights: got" in chooser.status.value

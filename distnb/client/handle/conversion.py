@@ -185,10 +185,14 @@ def _copy_of(x: Array) -> Any:
 
 def check_session(x: Array, session: Session) -> None:
     """Raise SessionError for an array of another session."""
-    if x.session is not session:
-        raise SessionError(
-            explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
-        )
+    if x.session is session:
+        return
+    if x.session.closed or session.closed:
+        do = "make the array anew"
+        raise SessionError(explain("array", "one of a closed session", "one that is there", do))
+    raise SessionError(
+        explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
+    )
 
 
 def as_dist(x: Any, session: Session, like: Array | None = None) -> Any:

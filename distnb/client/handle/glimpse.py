@@ -7,7 +7,6 @@ longer, raises nothing of the engines', and leaves their errors to who uses the 
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -119,8 +118,6 @@ def _hindrance(session: Session) -> str:
         return "engines reported an error"
     if session.transport.rank is not None:
         return "print(x) on all ranks shows it"  # one alone would wait for the others
-    if threading.current_thread() is not threading.main_thread():
-        return "in another thread"
     # A debugger, or a traceback, in the middle of a step of the session's.
     return "in use" if session.recorder.busy else ""
 

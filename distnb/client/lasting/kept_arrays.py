@@ -343,7 +343,7 @@ def attach() -> Session:
         session.keeping = None
         session.close()
         raise
-    print(_told(session))
+    print(_told(session, len(free) - 1))
     return session
 
 
@@ -384,10 +384,12 @@ def _base(session: Session, made: Create, memory: np.ndarray, torn: bool) -> Any
     return Array.made(base, View.whole(shape))
 
 
-def _told(session: Session) -> str:
+def _told(session: Session, more: int) -> str:
+    """Return what is attached, and how many other sessions are kept."""
     names = ", ".join(session.named) or "none"
     plural = "s" if session.size > 1 else ""
-    return f"distnb: {session.size} engine{plural} on the arrays that were kept: {names}"
+    told = f"distnb: {session.size} engine{plural} on the arrays that were kept: {names}"
+    return f"{told} ({more} more kept: dnb.others() reads their arrays)" if more else told
 
 
 # -- what there is ---------------------------------------------------------------------------------

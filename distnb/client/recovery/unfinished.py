@@ -307,7 +307,9 @@ class Unfinished:
     def _leave_out(self) -> None:
         """Forget batches that make nothing that somebody has, or that another one of them needs."""
         self.wanted = {h for h in self.wanted if _alive(self._session.handles, h)}
-        needed, kept, dropped = set(self.wanted), [], []
+        needed = set(self.wanted)
+        kept: list[_Rest] = []
+        dropped: list[int] = []
         for rest in reversed(self._rests):
             if needed.isdisjoint(h for c in rest.commands for h in c.writes):
                 dropped += _freed(rest)

@@ -51,6 +51,8 @@ class LayoutChooser(widgets.VBox):
     """
 
     def __init__(self, array: Any, name: str | None = None) -> None:
+        if not isinstance(name, str | None):
+            raise TypeError(explain("name", type(name).__name__, "text", "choose for one array"))
         if not array.dview.is_whole(array.dbase.shape):
             raise LayoutError(
                 explain("array to choose for", "a view", "a whole array", "choose for its base")
@@ -186,6 +188,9 @@ class LayoutChooser(widgets.VBox):
 
     def _tell(self, text: str) -> None:
         self.status.value = f'<span role="status">{escape(text)}</span>'
+
+    def __repr__(self) -> str:
+        return "<LayoutChooser>" if self.outlook is None else self.outlook.text()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         """Return the widget, and the picture and the numbers for where there are no widgets."""

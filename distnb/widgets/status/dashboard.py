@@ -189,6 +189,8 @@ class Dashboard:
             if self.closed:
                 return
             self.closed = True
+        if self.session.closed:
+            self._scene = self._scene._replace(cell=None, ended=True)
         if _OPEN.get(self.session) is self:
             del _OPEN[self.session]
         atexit.unregister(self.close)

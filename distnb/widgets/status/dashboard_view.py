@@ -78,7 +78,8 @@ class Scene(NamedTuple):
     """All that is shown at one instant.
 
     ``about`` is what each engine said of itself when it was attached; ``arrays`` the largest first;
-    ``history`` what engines told before and now.
+    ``history`` what engines told before and now; ``ended`` whether the session has, so that this
+    was the last that it had.
     """
 
     live: Live
@@ -86,6 +87,7 @@ class Scene(NamedTuple):
     cell: Cell | None
     arrays: Sequence[Referred]
     history: Sequence[Live] = ()
+    ended: bool = False
 
 
 class Spent(NamedTuple):
@@ -179,6 +181,8 @@ def _oversubscribed(about: Sequence[dict[str, Any]]) -> list[str]:
 def standing(scene: Scene) -> str:
     """Return how far the cell is, or was when it ended."""
     cell = scene.cell
+    if scene.ended:
+        return "this session has ended; engines and arrays as they were last"
     if cell is None:
         return "no cell has run since this was opened"
     live = cell.end or scene.live
