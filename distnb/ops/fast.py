@@ -1,4 +1,4 @@
-"""Functions of one number by the processor's vectors, at most 4 ulp from NumPy's.
+"""Functions of one number by the processor's vectors, at most 4 ulp off.
 
 ``vector_math.c`` has them. They are used with ``dnb.config.math = "fast"``, for float32 and
 float64.

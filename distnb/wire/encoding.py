@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from distnb.wire.protocol import (
     Typed,
 )
 
-__all__ = ["commands_of", "decode", "encode", "filled", "unpack"]
+__all__ = ["commands_of", "compared", "decode", "encode", "filled", "unpack"]
 
 
 _ALLOWED: dict[tuple[str, str], Any] = {
@@ -331,6 +332,25 @@ def _round(command: Any) -> Command:
     if kind == "f":
         return Free(tuple(fields[0]))
     raise ValueError(f"got a command {kind!r}")
+
+
+#: Creations of whose arguments each rank has its own: elements, and places in memory.
+_OWN = frozenset(("data", "local", "at", "room", "same", "lost"))
+
+
+def compared(commands: Iterable[Any], values: tuple[Any, ...]) -> list[Any]:
+    """Return those values of Params that all ranks give alike where they record the same."""
+    found: list[Any] = []
+    for command in commands:
+        params: tuple[Any, ...] = ()
+        if isinstance(command, Apply):
+            params = command.ins
+        elif isinstance(command, Collective):
+            params = (command.args,)
+        elif isinstance(command, Create) and command.how[0] not in _OWN:
+            params = command.how[1:]
+        found.append([values[x.index] for x in params if isinstance(x, Param)])
+    return found
 
 
 def filled(command: Any, values: tuple[Any, ...]) -> Any:

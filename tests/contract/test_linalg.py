@@ -250,6 +250,22 @@ def test_singular_values_by_polar_decomposition(session, panels_of):
     close(s, np.linalg.svdvals(a))
 
 
+def test_spectra_that_are_divided_are_those_of_any_size(session, panels_of):
+    """Of elements whose squares are no numbers, too; what is no number is told as by NumPy."""
+    panels_of(8)
+    a = random(9, 7, seed=1)
+    for scale in (1e200, 1e-200):
+        with setting(alone=13):
+            s = dnb.linalg.svdvals(dnb.array(a * scale, dist="block"))
+            w = dnb.linalg.eigvalsh(dnb.array((a[:7] + a[:7].T) * scale, dist="block"))
+        close(s / scale, np.linalg.svdvals(a))
+        close(w / scale, np.linalg.eigvalsh(a[:7] + a[:7].T))
+    a[0, 0] = np.nan
+    for name in ("svd", "svdvals"):
+        with setting(alone=13), pytest.raises(np.linalg.LinAlgError, match="did not converge"):
+            getattr(dnb.linalg, name)(dnb.array(a[:7], dist="block"))
+
+
 def test_pivots_keep_growth_down(session, panels_of):
     """Without exchanges, the small elements of the diagonal would be divided by."""
     panels_of(4)

@@ -469,3 +469,13 @@ def test_all_integers_of_64_bits_are_drawn_between_arrays(session):
     assert len(np.unique(x)) == 4000
     assert abs((x < 0).mean() - 0.5) < 0.05
     assert (np.unique(x & 7, return_counts=True)[1] > 400).all()
+
+
+def test_ranges_that_fall():
+    """As in NumPy: legacy generators draw from them, others refuse."""
+    found = dnb.random.RandomState(1).uniform(3, 1, 1000).to_numpy()
+    assert 1 < found.min() < 1.1 and 2.9 < found.max() <= 3
+    for draw in ("uniform(3, 1)", "normal(0, -0.0)", "exponential(-0.0)"):
+        for of in (np, dnb):
+            with pytest.raises(ValueError):
+                eval(f"of.random.default_rng(1).{draw}", {"of": of})

@@ -56,6 +56,11 @@ PROGRAMS = {
         "if rank == 1:\n    raise ValueError('this rank alone')\nprint(a.sum().item())",
         r"the end of the program on rank 1, while rank [02] waits",
     ),
+    "an argument": (
+        "print(dnb.cumsum(dnb.ones((6, 6), dist='block'), axis=rank % 2).to_numpy())",
+        r"got arguments of its own on rank [01] \(program.py line 7: .* on rank [12]",
+    ),
+    "a number": ("a += rank\nprint(a.sum().item())", "got arguments of its own on rank"),
     "an error that is caught": (
         "try:\n    print((a[rank:] * a[:1000 - rank])[:7 - rank].to_numpy())\n"
         "except dnb.EngineError:\n    print(a.sum().item())",

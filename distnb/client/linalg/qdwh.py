@@ -79,12 +79,12 @@ def _or_one(x: Array) -> Array:
 
 def svd(x: Array) -> list[Array]:
     """Return left vectors, values and right vectors of a matrix with at least as many rows."""
-    x = _work(x)
+    x, most = _in_range(_work(x), "SVD did not converge")
     u = unitary(x)
     h = matmul(u.T.conj(), x)
     w, v = divided((h + h.T.conj()) / 2)
     w, v = w[::-1], v[:, ::-1]
-    return [matmul(u, v), abs(w), v.T.conj()]
+    return [matmul(u, v), abs(w) * most, v.T.conj()]
 
 
 def svdvals(x: Array) -> list[Array]:
@@ -97,7 +97,22 @@ def eigh(x: Array, triangle: str) -> list[Array]:
     x = _work(x)
     row, column = each_index(x.shape, session=x.session)
     kept = where(row > column if triangle.upper() == "L" else row < column, x, 0)
-    return divided(kept + kept.T.conj() + where(row == column, x.real, 0))
+    whole = kept + kept.T.conj() + where(row == column, x.real, 0)
+    whole, most = _in_range(whole, "Eigenvalues did not converge")
+    w, v = divided(whole)
+    return [w * most, v]
+
+
+def _in_range(x: Array, error: str) -> tuple[Array, float]:
+    """Return a matrix of which products of elements are numbers, and what it was divided by.
+
+    Raises LinAlgError if an element is none, as NumPy does.
+    """
+    most = float(abs(x).max())
+    if not np.isfinite(most):
+        raise np.linalg.LinAlgError(error)
+    limit = float(np.finfo(x.dtype).max) ** 0.25
+    return (x, 1.0) if most == 0 or 1 / limit < most < limit else (x / most, most)
 
 
 def _work(x: Array) -> Array:

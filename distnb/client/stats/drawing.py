@@ -30,7 +30,7 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
 from distnb.ops import filling, parameters, philox, samplers, table
 
-__all__ = ["NAME", "Seed", "Size", "Source", "check_cast", "floating", "number", "number_of"]
+__all__ = ["NAME", "Seed", "Size", "Source", "check_cast", "floating", "number"]
 
 #: The way in which numbers follow from a seed.
 NAME = "Philox4x64-10"
@@ -41,10 +41,8 @@ _FLOATS, _INTEGERS = np.dtype(np.float64), np.dtype(np.int64)
 Size: TypeAlias = Shape | None
 
 
-def number_of(seed: Seed) -> int:
-    """Return the number that a seed stands for; without one, a fresh one is drawn."""
-    if seed is None:
-        return int.from_bytes(os.urandom(8), "little") >> 1
+def _number_of(seed: Seed) -> int:
+    """Return the number that a seed stands for."""
     if isinstance(seed, np.random.BitGenerator):
         return int(seed.random_raw())
     if not isinstance(seed, np.random.SeedSequence) and not np.ndim(seed):
@@ -62,9 +60,22 @@ class Source:
     """A seed, and how many arrays were drawn so far."""
 
     def __init__(self, seed: Seed, session: Session | None = None) -> None:
-        self._seed = number_of(seed)
         self._session = session
-        self._stream = 0
+        self._begin(seed)
+
+    def _begin(self, seed: Seed, stream: int = 0) -> None:
+        """Go on with a seed; without one, a fresh one is drawn when it is needed."""
+        self._number = None if seed is None else _number_of(seed)
+        self._stream = stream
+
+    @property
+    def _seed(self) -> int:
+        if self._number is None:
+            fresh = int.from_bytes(os.urandom(8), "little") >> 1
+            transport = need(self._session).transport
+            # under SPMD it is that of rank 0: each rank records the same
+            self._number = fresh if transport.rank is None else transport.share(fresh)[0]
+        return self._number
 
     def _next(self) -> int:
         """Return the stream of an array, which no other thread gets."""

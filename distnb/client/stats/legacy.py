@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import NAME, Seed, Size, number_of
+from distnb.client.stats.drawing import NAME, Seed, Size
 from distnb.client.stats.random import Generator
 
 __all__ = ["RandomState"]
@@ -40,6 +40,8 @@ class RandomState(Generator):
     ((3, 2), True)
     """
 
+    _may_fall = True
+
     def __init__(self, seed: Seed = None, session: Session | None = None) -> None:
         super().__init__(seed, session)
 
@@ -62,7 +64,7 @@ class RandomState(Generator):
         ...     bool((x == dnb.random.rand(5)).all())
         True
         """
-        self._seed, self._stream = number_of(seed), 0
+        self._begin(seed)
 
     def get_state(self, legacy: bool = True) -> tuple[str, int, int]:
         """Return what the next numbers follow from; nothing is sent.
@@ -113,7 +115,7 @@ class RandomState(Generator):
         name, seed, stream = state
         if name != NAME:
             raise ValueError(f"set_state can only be used with legacy {NAME} state instances.")
-        self._seed, self._stream = number_of(seed), int(stream)
+        self._begin(seed, int(stream))
 
     def rand(self, *shape: int, dist: Dist = None, grid: Grid = None) -> Array:
         """Draw floats uniformly from [0, 1).

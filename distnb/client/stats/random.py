@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
-from math import isfinite
+from math import copysign, isfinite
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -64,6 +64,9 @@ class Generator(Shuffler):
     [True, True]
     """
 
+    #: Whether the end of a range may be below its begin.
+    _may_fall = False
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({NAME})"
 
@@ -94,7 +97,7 @@ class Generator(Shuffler):
             return self._scaled("uniform", low, np.subtract(high, low), size, dist, grid)
         if not isfinite(ends[1] - ends[0]):
             raise OverflowError("high - low range exceeds valid bounds")
-        if ends[1] < ends[0]:
+        if ends[1] < ends[0] and not self._may_fall:
             shown = f"[{ends[0]}, {ends[1]})"
             raise ValueError(explain("range", shown, "low <= high", "swap them"))
         return self._draw("uniform", ends, size, _FLOATS, dist, grid)
@@ -578,7 +581,7 @@ def _limits(kind: np.dtype) -> tuple[int, int]:
 
 
 def _positive(scale: float, do: str) -> None:
-    if scale < 0:  # of NaN all are NaN
+    if scale < 0 or (scale == 0 and copysign(1, scale) < 0):  # of NaN all are NaN
         raise ValueError(explain("scale", scale, "a number >= 0", do))
 
 

@@ -24,7 +24,7 @@ from distnb.engines.runtime.store import BatchScope, LocalBase
 from distnb.engines.worker.postings import Item, Posting, messages_first
 from distnb.engines.worker.steps import Step, quick_step, step_of
 from distnb.geometry.layout import Ints
-from distnb.wire.encoding import commands_of
+from distnb.wire.encoding import commands_of, compared
 from distnb.wire.progress import marks
 from distnb.wire.protocol import Command, Create, Free, bases_of, described
 
@@ -68,6 +68,10 @@ class NormalisedBatch:
         bases = sorted({n for c in self.numbered for n in bases_of(c)})
         numbers = {n: k for k, n in enumerate(bases)}
         return crc32(repr([c.renumbered(numbers) for c in self.numbered]).encode()) or 1
+
+    def digest_with(self, values: tuple[Any, ...]) -> int:
+        """Return a number that also tells apart what commands are given: scalars and arguments."""
+        return crc32(repr(compared(self.numbered, values)).encode(), self.digest) or 1
 
     def described(self) -> tuple[str, ...]:
         """Return what a person is told of each command but deletions."""

@@ -171,7 +171,7 @@ class SameProgram:
     def _differs(self, peer: int, place: _Place) -> EngineError:
         here = self._place()
         pairs = zip_longest(here.commands, place.commands, fillvalue="nothing more")
-        mine, theirs = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
+        mine, theirs = next((pair for pair in pairs if pair[0] != pair[1]), _UNLIKE)
         both = [(self._rank, mine, here.line), (peer, theirs, place.line)]
         return self._error(", ".join(_said(*each) for each in sorted(both)))
 
@@ -179,8 +179,12 @@ class SameProgram:
         return EngineError(explain("SPMD", got, "the same commands on all ranks", _DO))
 
 
+#: What is said of commands that are the same, and are given other numbers, layouts or functions.
+_UNLIKE = ("arguments of its own",) * 2
+
+
 def _said(rank: int, command: str, line: str) -> str:
-    return f"{command or 'something else'} on rank {rank} ({line})"
+    return f"{command} on rank {rank} ({line})"
 
 
 def digits(digest: int) -> np.ndarray:

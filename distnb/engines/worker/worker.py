@@ -141,8 +141,8 @@ class Worker:
                     begun[self.comm.rank] = run.note
                 self._last = run if self.together else None
                 if self.together and run.commands:
-                    same = run.normalised
-                    self.together.enter(batch.epoch, same.digest, same.described)
+                    run.digest = run.normalised.digest_with(batch.values)
+                    self.together.enter(batch.epoch, run.digest, run.normalised.described)
                 # deletions need nobody, and under SPMD they may come on one rank only
                 if run.commands and (batch.epoch != self._entered or batch.number <= self.stopped):
                     self._enter(batch)
@@ -319,6 +319,8 @@ class _Run:
         self.clocks: list[int] = []
         self.normalised = worker.plans.batch(batch.normalised)
         self.commands = self.normalised.numbered
+        #: Under SPMD, what tells it from other batches.
+        self.digest = 0
         self.clock, self.executor, self.given = worker.clock, worker.executor, batch.values
         self.scope = BatchScope(worker.store, batch.handles)
         #: What is known of bases that are never stored.
@@ -453,7 +455,7 @@ class _Run:
             bits[list(self.failed)] = 1
             bits[n] = bool(self.warnings)
             if together:
-                bits[n + 1 :] = digits(self.normalised.digest)
+                bits[n + 1 :] = digits(self.digest)
             union(self.worker.comm, self.clock, self.first + n, bits)
             if together and differ(bits[n + 1 :].copy()):
                 together.disagree()
