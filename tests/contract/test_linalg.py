@@ -261,9 +261,8 @@ def test_spectra_that_are_divided_are_those_of_any_size(session, panels_of):
         close(s / scale, np.linalg.svdvals(a))
         close(w / scale, np.linalg.eigvalsh(a[:7] + a[:7].T))
     a[0, 0] = np.nan
-    for name in ("svd", "svdvals"):
-        with setting(alone=13), pytest.raises(np.linalg.LinAlgError, match="did not converge"):
-            getattr(dnb.linalg, name)(dnb.array(a[:7], dist="block"))
+    with setting(alone=13), pytest.raises(np.linalg.LinAlgError, match="did not converge"):
+        dnb.linalg.svdvals(dnb.array(a[:7], dist="block")).to_numpy()
 
 
 def test_pivots_keep_growth_down(session, panels_of):

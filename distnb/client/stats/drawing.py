@@ -41,18 +41,17 @@ _FLOATS, _INTEGERS = np.dtype(np.float64), np.dtype(np.int64)
 Size: TypeAlias = Shape | None
 
 
-def _number_of(seed: Seed) -> int:
+def _number_of(seed: Any) -> int:
     """Return the number that a seed stands for."""
     if isinstance(seed, np.random.BitGenerator):
         return int(seed.random_raw())
     if not isinstance(seed, np.random.SeedSequence) and not np.ndim(seed):
-        value = operator.index(seed)  # type: ignore[arg-type]
+        value = operator.index(seed)
         if value < 0:
             raise ValueError(explain("seed", value, "a number from 0 on", "pass another"))
         if value < 1 << 64:
             return value
-    several: Any = seed
-    words = several if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(several)
+    words = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     return int(words.generate_state(1, np.uint64)[0])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from functools import cached_property
+from typing import Any
 from zlib import crc32
 
 from distnb.engines.fusion.amounts import elements_of

@@ -318,9 +318,7 @@ class _Run:
         #: slots of values that are the clock's account, when all of the batch is booked
         self.clocks: list[int] = []
         self.normalised = worker.plans.batch(batch.normalised)
-        self.commands = self.normalised.numbered
-        #: Under SPMD, what tells it from other batches.
-        self.digest = 0
+        self.commands, self.digest = self.normalised.numbered, 0  # which SPMD compares
         self.clock, self.executor, self.given = worker.clock, worker.executor, batch.values
         self.scope = BatchScope(worker.store, batch.handles)
         #: What is known of bases that are never stored.
