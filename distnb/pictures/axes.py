@@ -130,12 +130,16 @@ class PixelAxes(Axes):
         several = list(x) if isinstance(x, list | tuple) else [x]
         if not is_large(*several):
             return super().hist(x, bins, **options)
-        several = [column for one in several for column in columns_of(one)]
         from matplotlib import rcParams
 
         weights, limits = options.pop("weights", None), options.pop("range", None)
         weighted = [None] * len(several) if weights is None else weights
         weighted = [weights] if weights is not None and len(several) == 1 else weighted
+        columns = [(columns_of(a), columns_of(w)) for a, w in zip(several, weighted, strict=True)]
+        several = [a for data, _ in columns for a in data]
+        weighted = [
+            w for data, ws in columns for w in (ws if len(ws) == len(data) else ws * len(data))
+        ]
         edges = rcParams["hist.bins"] if bins is None else bins
         if np.ndim(edges) == 0 and limits is None:  # of numbers: NaN is none
             ends = [(float(fmin.reduce(a)), float(fmax.reduce(a))) for a in several]
@@ -290,10 +294,10 @@ _LIMITS = ("lolims", "uplims", "xlolims", "xuplims")
 
 def _width_of(marked: Any) -> float:
     """Return how wide the markers of a line are filled; those that are lines are not."""
-    marker = marked.get_marker()
-    return (
-        0.0 if marker in _THIN else float(marked.get_markersize() * (0.5 if marker == "." else 1))
-    )
+    marker, size = marked.get_marker(), float(marked.get_markersize())
+    if not isinstance(marker, str):
+        return size
+    return 0.0 if marker in _THIN else size / 2 if marker == "." else size
 
 
 def _are_cells(options: dict[str, Any]) -> bool:

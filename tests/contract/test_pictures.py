@@ -161,7 +161,13 @@ def test_what_is_no_number_is_not_counted():
     y[7] = np.nan
     (expected, _, _), (found, _, _) = plt.hist(y), plt.hist(dnb.array(y, dist="block"))
     assert np.array_equal(found, expected)
+    weights = np.arange(12000.0).reshape(-1, 2)
     two = np.stack([y, y / 2], axis=1)
+    expected, found = (
+        plt.hist(a, weights=w)[0]
+        for a, w in ((two, weights), (dnb.array(two, dist="block"), dnb.array(weights)))
+    )
+    np.testing.assert_allclose(found, expected)
     (expected, _, _), (found, _, _) = plt.hist(two), plt.hist(dnb.array(two, dist="block"))
     assert np.array_equal(found, expected)
 
@@ -233,6 +239,7 @@ def test_markers_that_no_line_joins_are_a_cloud(style):
         lambda ax, x, y: ax.plot(y, ls="none", marker=style, c="g", ms=4),
         lambda ax, x, y: ax.loglog(10**x, 10 ** (2 * y), style),
         lambda ax, x, y: ax.plot(10**x, y, style) and ax.set_xscale("log"),
+        lambda ax, x, y: ax.plot(x, y, ls="", marker=[(-1, -1), (1, -1), (0, 1)], ms=5),
     ):
         looks(draw, [a, b], atol=0.03, dist="block")
 
