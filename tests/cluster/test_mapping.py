@@ -214,8 +214,12 @@ def test_ctrl_c_before_the_wait_ends_tasks(session, gate, monkeypatch):
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(session.functions, "trim", sent)
-    with pytest.raises(KeyboardInterrupt):
-        dnb.foreach(slow, y.splits(8), update=0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # pytest's children ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            dnb.foreach(slow, y.splits(8), update=0)
+    finally:
+        signal.signal(signal.SIGINT, before)
     monkeypatch.undo()
     with pytest.raises(dnb.LostArrayError):
         y.to_numpy()

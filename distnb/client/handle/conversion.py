@@ -21,9 +21,8 @@ from distnb.client.handle.host_arrays import home, tell_discarded
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
-from distnb.geometry.axes import Block, Irregular, SlicedBlock
 from distnb.geometry.layout import Ints, Layout, default_layout, make_layout, replicated
-from distnb.geometry.views import Placed, View, follow
+from distnb.geometry.views import View, follow
 from distnb.ops.scalars import STORABLE
 from distnb.plans.host_parts import parts_of
 from distnb.wire.protocol import Apply, Collective, Local, Operand
@@ -37,7 +36,6 @@ __all__ = [
     "copied",
     "from_host",
     "in_layout",
-    "joined_layout",
     "move_out",
     "record_apply",
     "record_collective",
@@ -99,7 +97,7 @@ def copied(x: Array, dtype: np.dtype, layout: Layout) -> Any:
 def together(data: Sequence[Any], dtype: DTypeLike | None = None) -> Any:
     """Return the array of a list of arrays of a shape, or of such lists; None if it is odd.
 
-    Nothing is sent if all lie alike: the new axis is not split.
+    Elements go to where they are to lie.
     """
     items = [together(x) if isinstance(x, list | tuple) else x for x in data]
     first: Any = items[0] if items else None
@@ -110,26 +108,13 @@ def together(data: Sequence[Any], dtype: DTypeLike | None = None) -> Any:
     wanted = kind if dtype is None else np.dtype(dtype)
     if wanted not in STORABLE or not np.can_cast(kind, wanted, "same_kind"):
         return None
-    wide = [x.alias(x.dview.insert(0)) for x in items]
-    shape = (len(wide), *first.shape)
-    found = create(first.session, shape, wanted, joined_layout(wide, shape, 0), ("empty",))
+    shape = (len(items), *first.shape)
+    layout = default_layout(shape, first.session.size)  # as of all that is made of lists
+    found = create(first.session, shape, wanted, layout, ("empty",))
     for k, x in enumerate(items):
         part = found.alias(found.dview.fix(0, k))
         record_apply("copy", (part,), (as_dist(x, first.session),), None, ())
     return found
-
-
-def joined_layout(parts: Sequence[Any], shape: Ints, d: int) -> Layout:
-    """Return the layout of arrays that are joined along axis ``d``."""
-    there = [p for p in parts if isinstance(p, Array) and p.dbase.host is None]
-    leader = max(there, key=lambda p: (p.size, p.dbase.layout.split))
-    size = leader.session.size
-    layout = follow(leader.placed, size)[0]
-    if isinstance(layout.axes[d], Irregular | SlicedBlock):
-        layout = Layout(
-            layout.grid, (*layout.axes[:d], Block(), *layout.axes[d + 1 :]), layout.dims
-        )
-    return follow(Placed.whole(shape, layout), size)[0]
 
 
 def in_layout(x: Array, layout: Layout, dtype: np.dtype | None = None) -> Any:

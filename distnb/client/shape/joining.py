@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.arguments import Nested
 from distnb.client.handle.array import Array, Elements, create, numeric
-from distnb.client.handle.conversion import array_of, check_session, joined_layout
+from distnb.client.handle.conversion import array_of, check_session
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import no_bool, one_axis
 from distnb.client.record.creation import asarray
@@ -21,7 +21,9 @@ from distnb.client.record.ufunc_options import outputs
 from distnb.client.session.current import need
 from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from distnb.common.errors import explain
-from distnb.geometry.layout import Ints
+from distnb.geometry.axes import Block, Irregular, SlicedBlock
+from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.views import Placed, follow
 from distnb.ops.scalars import NUMBERS
 
 __all__ = ["concatenate", "stack"]
@@ -83,7 +85,7 @@ def concatenate(
         host = np.concatenate([plain(p) for p in parts], d, dtype=kind, casting="unsafe")
         return array_of(session, host)
     if out is None:
-        out = create(session, shape, kind, joined_layout(parts, shape, d), ("empty",))
+        out = create(session, shape, kind, _joined_layout(parts, shape, d), ("empty",))
     elif out.shape != shape:
         raise ValueError(explain("out", f"shape {out.shape}", f"{shape}", "pass a matching one"))
     start = 0
@@ -194,6 +196,19 @@ def _joined_dtype(
     into = out if isinstance(out, np.ndarray) else outputs(out, 1)[0]
     found = np.empty(0, into.dtype)
     return np.concatenate(samples, out=found, dtype=dtype, casting=casting).dtype
+
+
+def _joined_layout(parts: list[Any], shape: Ints, d: int) -> Layout:
+    """Return the layout of arrays that are joined along axis ``d``."""
+    there = [p for p in parts if isinstance(p, Array) and p.dbase.host is None]
+    leader = max(there, key=lambda p: (p.size, p.dbase.layout.split))
+    size = leader.session.size
+    layout = follow(leader.placed, size)[0]
+    if isinstance(layout.axes[d], Irregular | SlicedBlock):
+        layout = Layout(
+            layout.grid, (*layout.axes[:d], Block(), *layout.axes[d + 1 :]), layout.dims
+        )
+    return follow(Placed.whole(shape, layout), size)[0]
 
 
 @stands_for(np.stack, small="exact")
