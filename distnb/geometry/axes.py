@@ -88,6 +88,10 @@ class Axis:
         """Return the end of the run of consecutive indices after ``i`` that ``i``'s owner owns."""
         return self.bounds(n, p, self.owner(n, p, i))[1]
 
+    def begin(self, n: int, p: int, i: int) -> int:
+        """Return the begin of the run of consecutive indices around ``i`` that its owner owns."""
+        return self.bounds(n, p, self.owner(n, p, i))[0]
+
     def period(self, p: int) -> int:
         """Return the distance after which ownership repeats, or 0 if it never does."""
         return 0
@@ -269,6 +273,9 @@ class BlockCyclic(Axis):
 
     def run(self, n: int, p: int, i: int) -> int:
         return min(n, (i // self.k + 1) * self.k)
+
+    def begin(self, n: int, p: int, i: int) -> int:
+        return i // self.k * self.k
 
     def period(self, p: int) -> int:
         return p * self.k

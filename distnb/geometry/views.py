@@ -7,6 +7,7 @@ function, the same on the client and on every rank.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,7 +40,17 @@ from distnb.geometry.slices import (
     total,
 )
 
-__all__ = ["AxisMap", "Placed", "View", "broadcast_shapes", "follow", "follow_axis"]
+__all__ = [
+    "AxisMap",
+    "Placed",
+    "View",
+    "begin_of",
+    "broadcast_shapes",
+    "follow",
+    "follow_axis",
+]
+
+_BLOCK = Block()
 
 #: Axes that ``numpy.broadcast_shapes`` knows at most; arrays have up to 64.
 _KNOWN = 32
@@ -255,6 +266,30 @@ class Placed:
         return hash((self.shape, self.layout, self.view))
 
     @lazy
+    def moved(self) -> View:
+        """Move the view back as far as its elements keep their owners: results of both lie alike.
+
+        Along an axis that is not split that is to its beginning, along others to the beginning of
+        the run that all of the view lies in. What goes backwards stays.
+
+        >>> rows = Layout(Grid.of((2,)), (Block(), Whole()), (0, -1))
+        >>> Placed((8, 9), rows, View((2,), ((1, 3, 2),), ((0, 6),))).moved
+        View(shape=(2,), dims=((1, 0, 2),), fixed=((0, 4),))
+        """
+        shape, dims, fixed = self.view
+        return View(
+            shape,
+            tuple([d if d[0] < 0 else self._back(n, *d) for n, d in zip(shape, dims, strict=True)]),
+            tuple([self._back(1, a, i, 1)[:2] for a, i in fixed]),
+        )
+
+    def _back(self, n: int, a: int, start: int, step: int) -> tuple[int, int, int]:
+        """Return how ``n`` elements along an axis of the base lie where they are moved to."""
+        if not n or step < 0:  # layouts of what goes backwards say where it begins
+            return a, start, step
+        return a, begin_of(self.layout, self.shape, a, start, step * (n - 1)), step
+
+    @lazy
     def maps(self) -> tuple[AxisMap | None, ...]:
         """One map for each axis of the view; None where its base axis is not split."""
         out: list[AxisMap | None] = []
@@ -353,6 +388,28 @@ class Placed:
         return prod(total(s) for s in owned) if owned is not None else 0
 
 
+def begin_of(layout: Layout, shape: Ints, a: int, at: int, reach: int) -> int:
+    """Return to where what is from ``at`` to ``at + reach`` along an axis can be moved back.
+
+    Its owner is the same there, if it is one; else it stays.
+    """
+    parts = layout.parts(a)
+    if parts == 1:
+        return 0
+    axis, n = layout.axes[a], shape[a]
+    if axis.period(parts):
+        return axis.begin(n, parts, at) if at + reach < axis.run(n, parts, at) else at
+    begins = _begins(axis, n, parts)
+    k = bisect_right(begins, at)
+    return begins[k - 1] if k == len(begins) or at + reach < begins[k] else at
+
+
+@lru_cache(maxsize=1024)
+def _begins(axis: Axis, n: int, parts: int) -> Ints:
+    """Return where the intervals begin that coordinates own, of an axis that is not dealt."""
+    return tuple([axis.bounds(n, parts, c)[0] for c in range(parts)])
+
+
 def follow(
     placed: Placed, size: int, dropped: Sequence[int] = (), balanced: bool = True
 ) -> tuple[Layout, bool]:
@@ -428,14 +485,20 @@ def _cuts(m: AxisMap) -> list[int]:
 
 
 def _slice_of_blocks(m: AxisMap) -> Axis:
-    """Return the axis of a slice: in blocks if that is the same."""
+    """Return the axis of a slice: in blocks if that is the same.
+
+    What lies in one block lies as its beginning does, wherever in it that is: loops over rows and
+    windows make few different layouts.
+    """
     if m.extent == 0:
-        return Block()
+        return _BLOCK
     of, start, step = m.n, m.start, m.step
     if isinstance(m.axis, SlicedBlock):
         of, start, step = m.axis.of, m.axis.start + m.axis.step * start, m.axis.step * step
+    if step > 0 and start + step * (m.extent - 1) < _BLOCK.run(of, m.p, start):
+        return SlicedBlock(of, _BLOCK.begin(of, m.p, start))
     sliced = SlicedBlock(of, start, step)
-    return Block() if _is_block(sliced, m.extent, m.p) else sliced
+    return _BLOCK if _is_block(sliced, m.extent, m.p) else sliced
 
 
 def _is_block(axis: SlicedBlock, n: int, p: int) -> bool:

@@ -757,6 +757,32 @@ def check_follow(operand, size):
     return exact
 
 
+@examples(300)
+@given(st.data(), st.integers(1, 7), shapes(4, 9))
+def test_results_of_moved_views_lie_alike(data, size, shape):
+    """What is moved has the same owners, and all that follows it has the same layout."""
+    operand = data.draw(placed(shape, size))
+    moved = Placed(operand.shape, operand.layout, operand.moved)
+    assert moved.moved == moved.view
+    assert [moved.owned(r) for r in range(size)] == [operand.owned(r) for r in range(size)]
+    dropped = data.draw(st.sets(st.sampled_from(range(len(shape))))) if shape else ()
+    for axes in ((), tuple(dropped)):
+        assert follow(moved, size, axes) == follow(operand, size, axes)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("n", [1, 5, 8, 11])
+def test_windows_of_an_axis_have_few_layouts(n, size):
+    """As many as there are parts and lengths, but for those that more than one part has."""
+    for width in range(1, n + 1):
+        found, across = set(), 0
+        for start in range(n - width + 1):
+            operand = Placed((n,), make_layout((n,), size), View((width,), ((0, start, 1),)))
+            across += sum(operand.owned(r) is not None for r in range(size)) > 1
+            found.add(follow(operand, size, balanced=False))
+        assert len(found) <= size + across
+
+
 def check_follow_unbalanced(operand, size):
     """A result that need not balance is the same, or stays where the default was used instead."""
     result, exact = followed(operand, size, balanced=False)

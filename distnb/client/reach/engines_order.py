@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -16,7 +15,7 @@ from distnb.client.reach.promised_layouts import Seen, view_seen
 from distnb.client.transport.contract import KERNELS
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Grid, Ints, Layout, on_engine
-from distnb.geometry.views import Placed, View
+from distnb.geometry.views import Placed
 from distnb.ops import table
 from distnb.wire.protocol import Operand, Reduce
 
@@ -85,25 +84,20 @@ def _cut(whole: np.ndarray, part: tuple[Any, ...] | None) -> np.ndarray:
     return np.empty((0,) * (whole.ndim or 1), whole.dtype) if part is None else whole[part]
 
 
-class _ByTrees:
+class _ByTree:
     """A sum or a product of which engines combine what each comes to by itself.
 
     Parameters
     ----------
     op : str
         Which of them.
-    x : Placed
-        What is reduced.
-    axes : tuple of int
-        Along which axes.
-    size : int
-        Number of engines.
+    holders : list of int
+        The ranks that have something, in ascending order.
     """
 
-    def __init__(self, op: str, x: Placed, axes: Ints, size: int) -> None:
+    def __init__(self, op: str, holders: list[int]) -> None:
         self._ufunc: Any = table.REDUCTIONS[op].ufunc
-        command = Reduce(op, 0, Operand(0, x.view), axes, "d", 0)
-        self._ranks = importlib.import_module(KERNELS).OneProcess(command, x, size)
+        self._tree = _kernels().tree_of(holders)
 
     def _combined(self, near: np.ndarray, tree: Any) -> Any:
         """Return what an engine and those below it in the tree come to."""
@@ -120,20 +114,26 @@ class _ByTrees:
         raise NotImplementedError
 
 
-class NumberOrder(_ByTrees):
+class NumberOrder(_ByTree):
     """A reduction of all elements, of which each engine has an interval, in C order.
 
-    ``plain`` tells whether NumPy's order is the same: one engine has one block.
+    Parameters
+    ----------
+    op : str
+        A sum or a product.
+    parts : dict of int to (int, int, int)
+        For each rank that has some, where they begin and end, and the elements of a block.
+
+    Attributes
+    ----------
+    plain : bool
+        Whether NumPy's order is the same: one engine has one block.
     """
 
-    def __init__(self, op: str, x: Placed, size: int, lengths: Sequence[int]) -> None:
-        super().__init__(op, x, tuple(range(len(x.shape))), size)
-        sizes = [prod(x.layout.local_shape(x.shape, r) or (0,)) for r in range(size)]
-        starts = [x.layout.start(x.shape, r) if sizes[r] else 0 for r in range(size)]
-        (self._tree,) = self._ranks.trees()[:1]
-        self._parts = [(at, at + n, k) for at, n, k in zip(starts, sizes, lengths, strict=True)]
-        only = not self._tree.children and sizes[self._tree.rank] == prod(x.shape)
-        self.plain = only and lengths[self._tree.rank] >= prod(x.shape)
+    def __init__(self, op: str, parts: dict[int, tuple[int, int, int]]) -> None:
+        super().__init__(op, [*parts])
+        self._parts = parts
+        self.plain = len(parts) == 1 and all(stop - at <= k for at, stop, k in parts.values())
 
     def __call__(self, near: np.ndarray) -> Any:
         """Return the number."""
@@ -151,29 +151,40 @@ class NumberOrder(_ByTrees):
         return reduce(partial)
 
 
-class PiecesOrder(_ByTrees):
-    """A reduction of a view, of each of whose axes an engine has one interval."""
+class PiecesOrder(_ByTree):
+    """A reduction of a view, of whose axes at most one is split, into an interval for each engine.
 
-    def __init__(self, op: str, x: Placed, axes: Ints, size: int) -> None:
-        super().__init__(op, x, axes, size)
-        self._axes = axes
-        self._pieces = [_part(x, r) for r in range(size)]
-        self._shape = table.reduced_shape(x.view.shape, axes, keepdims=False)
-        self._parts: dict[str, tuple[Any, Any]] = {}
-        for tree in self._ranks.trees():  # where several have the same part, it is made once
-            piece = self._pieces[tree.rank] or ()
-            at = tuple([k for d, k in enumerate(piece) if d not in axes])
-            self._parts[str(at)] = at, tree
+    Parameters
+    ----------
+    op : str
+        A sum or a product.
+    axes : tuple of int
+        Along which axes of the view.
+    split : int
+        The one that is split.
+    pieces : dict of int to (int, int)
+        For each rank that has some of it, where that begins and ends.
+    shape : tuple of int
+        Of the result.
+    """
+
+    def __init__(
+        self, op: str, axes: Ints, split: int, pieces: dict[int, tuple[int, int]], shape: Ints
+    ) -> None:
+        super().__init__(op, [*pieces])
+        self._axes, self._shape = axes, shape
+        before = (slice(None),) * split
+        self._pieces = {r: (*before, slice(*piece)) for r, piece in pieces.items()}
+        self._kept = split not in axes and len(pieces) > 1
+        self._cut = [d for d in range(split) if d in axes]
 
     def __call__(self, near: np.ndarray) -> Any:
         """Return the result, of the elements of the view."""
-        parts = self._parts.values()
-        if len(parts) == 1:
-            ((_, tree),) = parts
-            return self._combined(near, tree)
+        if not self._kept:
+            return self._combined(near, self._tree)
         found = np.empty(self._shape, near.dtype)
-        for at, tree in parts:
-            found[at] = self._combined(near, tree)
+        for rank, piece in self._pieces.items():
+            found[piece[len(self._cut) :]] = self._one(near, rank)
         return found
 
     def _one(self, near: np.ndarray, rank: int) -> Any:
@@ -214,31 +225,41 @@ def of_view(op: str, seen: Seen, axis: Axes, size: int) -> PiecesOrder | None:
     view = view_seen(seen)
     axes = some_axes(axis, len(view.shape))
     forward = all(step > 0 or along < 0 for along, _, step in view.dims)
-    if not layout.in_order(shape) or not forward or view.is_whole(shape):
+    if not layout.in_order(shape) or not forward or not axes or view.is_whole(shape):
         return None
-    placed = Placed(shape, layout, view)
-    pieces = [placed.owned(r) or () for r in range(size)]
-    if any(len(found) != 1 or found[0].count != 1 for piece in pieces for found in piece):
-        return None
-    _, exact = table.reduction_layout(placed, axes, size)
-    return PiecesOrder(op, placed, axes, size) if exact else None
+    split, parts = _split(layout, shape, size)
+    d = next((d for d, (a, _, _) in enumerate(view.dims) if a == split), None)
+    made = table.reduced_shape(view.shape, axes, keepdims=False)
+    if d is None:  # one engine has all of it
+        return PiecesOrder(op, axes, 0, {0: (0, view.shape[0])}, made)
+    _, start, step = view.dims[d]
+    pieces = {}
+    for rank, ends in parts.items():
+        piece = [min(view.shape[d], max(0, -((start - end) // step))) for end in ends]
+        if piece[0] < piece[1]:
+            pieces[rank] = (piece[0], piece[1])
+    return PiecesOrder(op, axes, d, pieces, made)
 
 
 @lru_cache(maxsize=1024)
 def of_all(op: str, shape: Ints, layout: Layout, size: int) -> NumberOrder | None:
     """Return the reduction of all elements of arrays; None if engines do it in another way."""
-    placed = Placed(shape, layout, View.whole(shape))
     if not layout.in_order(shape) or not prod(shape):
         return None
-    command = Reduce(op, 0, Operand(0, placed.view), tuple(range(len(shape))), "d", 0)
-    lengths = importlib.import_module(KERNELS).OneProcess(command, placed, size).lengths()
-    return None if lengths is None else NumberOrder(op, placed, size, lengths)
+    split, parts = _split(layout, shape, size)
+    below, every = prod(shape[split + 1 :]), tuple(range(len(shape)))
+    found = {}
+    for rank, (start, stop) in parts.items():
+        how = _kernels().reduction_blocks(_with(shape, split, stop - start), every)
+        if how is not None and (how.first or how.last < len(how.shape)):
+            return None
+        length = prod((how.step, *how.shape[1:])) if how else 1
+        found[rank] = start * below, stop * below, length
+    return NumberOrder(op, found)
 
 
 @lru_cache(maxsize=1024)
-def by_rows(
-    op: str, shape: Ints, layout: Layout, dtype: np.dtype, axis: Axes, size: int
-) -> tuple[Ints, Ints] | None:
+def by_rows(shape: Ints, layout: Layout, axis: Axes, size: int) -> tuple[Ints, Ints] | None:
     """Return the shape as which NumPy reduces along axis 1 as engines do along axes, and what for.
 
     The latter is the shape of the result. None if they do it in another way.
@@ -246,11 +267,43 @@ def by_rows(
     if not layout.in_order(shape) or not prod(shape):
         return None
     axes = some_axes(axis, len(shape))
-    rows = _of(op, shape, layout, dtype, axes, size).rows
-    return None if rows is None else (rows, table.reduced_shape(shape, axes, keepdims=False))
+    split, parts = _split(layout, shape, size)
+    if split in axes and len(parts) > 1:
+        return None
+    others, kinds = 0, set()
+    for start, stop in parts.values():
+        how = _kernels().reduction_blocks(_with(shape, split, stop - start), axes)
+        rows = None if how is None else how.rows
+        if rows is None:
+            return None
+        others += rows[0]
+        kinds.add(rows[1:])
+    if len(kinds) > 1:
+        return None
+    return (others, *kinds.pop()), table.reduced_shape(shape, axes, keepdims=False)
 
 
-def _of(
-    op: str, shape: Ints, layout: Layout, dtype: np.dtype, axes: Ints, size: int
-) -> EnginesOrder:
-    return EnginesOrder(op, Placed(shape, layout, View.whole(shape)), axes, dtype, size)
+def _kernels() -> Any:
+    return importlib.import_module(KERNELS)
+
+
+def _with(shape: Ints, axis: int, n: int) -> Ints:
+    """Return a shape with another length along an axis."""
+    return (*shape[:axis], n, *shape[axis + 1 :])
+
+
+def _split(layout: Layout, shape: Ints, size: int) -> tuple[int, dict[int, tuple[int, int]]]:
+    """Return the axis that is split, and what of it ranks have, of a layout in order.
+
+    Of the ranks, in ascending order, those that have some. If none is split, that is the first one.
+    """
+    split = next((a for a in range(len(shape)) if layout.parts(a) > 1), 0)
+    n, p, g = shape[split], layout.parts(split), layout.dims[split]
+    found = {}
+    for rank in range(size):
+        coords = layout.grid.coords(rank)
+        if coords is not None:
+            low, high = layout.axes[split].bounds(n, p, coords[g] if g >= 0 else 0)
+            if low < high:
+                found[rank] = low, high
+    return split, found

@@ -12,3 +12,6 @@ cdef class Promise:
 @cython.locals(x=Fields, base=Entry, made=Promise, known=list, alike=bint)
 cpdef promised(object session, object away, object near)
 cpdef tuple told(Fields x)
+cpdef tuple seen_of(object promise, tuple shape, object seen)
+cdef _moved_index(object layout, tuple shape, tuple seen)
+cdef _moved_item(object layout, tuple shape, d, k)

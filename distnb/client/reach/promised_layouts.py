@@ -22,7 +22,7 @@ from distnb.client.handle.fields import Fields, fits
 from distnb.client.handle.indexing import Turn, some_axes, view_of
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, default_layout
-from distnb.geometry.views import Placed, View, follow
+from distnb.geometry.views import Placed, View, begin_of, follow
 from distnb.ops import table
 
 __all__ = [
@@ -147,55 +147,61 @@ Seen: TypeAlias = tuple[Layout, Ints, Any]
 def seen_of(promise: Layout | Promised, shape: Ints, seen: object) -> Seen:
     """Return what is seen as what can be looked up, of a view in whose place another may stand.
 
-    Along axes that are not split it is moved to their beginning, where results lie as they do here:
-    a loop over windows finds its layout once.
+    It is moved as :attr:`distnb.geometry.views.Placed.moved` tells, where results lie as they do
+    here: a loop over rows or windows finds its layout once.
     """
     layout = promise if isinstance(promise, Layout) else promise.layout()
-    seen = _with_items(seen, _frozen)
-    if type(seen) is not tuple or type(seen[1]) is Turn or type(seen[0]) is not View:
-        return layout, shape, seen
+    if seen is None:
+        return layout, shape, None
+    index = _moved_index(layout, shape, seen) if type(seen) is tuple else None
+    if index is not None:
+        return layout, shape, index
+    return layout, shape, Placed(shape, layout, view_of(seen, shape)).moved
+
+
+def _moved_index(layout: Layout, shape: Ints, seen: tuple[Any, Any]) -> Any:
+    """Return a whole base and a moved index of it; None if that is not what is seen.
+
+    To find the view itself takes three times as long.
+    """
     whole, index = seen
-    if Ellipsis in index or not whole.is_whole(shape):
-        return layout, shape, seen
+    if type(whole) is not View or not whole.is_whole(shape):
+        return None
+    if type(index) is Turn:
+        return seen
     items: list[Any] = []
     d = 0
-    for k in index:
-        items.append(k if k is None or layout.parts(d) > 1 else _from_start(k, shape[d]))
+    for k in index if type(index) is tuple else (index,):
+        if k is Ellipsis:
+            return None
+        items.append(k if k is None else _moved_item(layout, shape, d, k))
         d += k is not None
-    return layout, shape, (whole, tuple(items))
+    return whole, tuple(items)
 
 
-def _from_start(k: Any, n: int) -> Any:
-    """Return what takes as many elements of an axis, in the same way, from its beginning on."""
-    if type(k) is not tuple:
-        return 0
-    start, stop, step = slice(*k).indices(n)
-    count = len(range(start, stop, step))
-    return (0, (count - 1) * step + 1, step) if count and step > 0 else k
-
-
-def _with_items(seen: object, change: Callable[[Any], Any]) -> Any:
-    """Return a view that one is told of, with each item of its indices changed."""
-    if type(seen) is not tuple:
-        return seen
-    parent, key = seen
-    if type(key) is not Turn:
-        key = tuple([change(k) for k in (key if type(key) is tuple else (key,))])
-    return _with_items(parent, change), key
-
-
-def _frozen(k: object) -> Any:
-    """Return an item as what can be looked up, which slices cannot be."""
-    return (k.start, k.stop, k.step) if type(k) is slice else k
-
-
-def _thawed(k: object) -> Any:
-    return slice(*k) if type(k) is tuple else k
+def _moved_item(layout: Layout, shape: Ints, d: Any, k: Any) -> Any:
+    """Return an integer, or a slice as its three numbers, moved; an empty one as it is."""
+    n, split = shape[d], layout.dims[d] >= 0
+    if type(k) is not slice:
+        return begin_of(layout, shape, d, k % n, 0) if split else 0
+    start, stop, step = k.start, k.stop, k.step
+    if step is None and type(start) is type(stop) is int and 0 <= start < stop <= n:
+        last, step = stop - start - 1, 1
+    else:
+        start, stop, step = k.indices(n)
+        last = (len(range(start, stop, step)) - 1) * step
+    if step < 0 or last < 0:
+        return k.start, k.stop, k.step
+    start = begin_of(layout, shape, d, start, last) if split else 0
+    return start, start + last + 1, step
 
 
 def view_seen(seen: Seen) -> View:
     """Return the view."""
-    return view_of(_with_items(seen[2], _thawed), seen[1])
+    _, shape, what = seen
+    if type(what) is tuple and type(what[1]) is tuple:
+        what = what[0], tuple([slice(*k) if type(k) is tuple else k for k in what[1]])
+    return view_of(what, shape)
 
 
 @lru_cache(maxsize=1024)

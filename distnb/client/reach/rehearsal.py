@@ -17,7 +17,7 @@ from distnb.client.batching.recorder import Recorder
 from distnb.client.handle.array import Array, hosted, is_whole
 from distnb.client.handle.fields import is_away
 from distnb.client.handle.indexing import view_of
-from distnb.client.reach.promised_layouts import DEEPEST, Promise, told
+from distnb.client.reach.promised_layouts import DEEPEST, Promise, seen_of, told
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.transport.contract import Buffers, Transport
@@ -34,6 +34,8 @@ _MOST = 4096
 class Lies(NamedTuple):
     """How a result lies on engines."""
 
+    #: Its shape; None if that depends on elements.
+    shape: Ints | None
     #: Its layout, or that of a copy if it is a view.
     layout: Layout
     #: Its axes in the order of its base, and the layout of that; none in C order.
@@ -109,17 +111,21 @@ def _lies(
     index: int,
 ) -> Lies:
     stage: _Stage = session.extensions[_Stage]
-    key = (function, _known(args), _known(options), shape, index)
+    key: Any = (function, _known(args), _known(options), index)
     try:
         found = stage.known.get(key)
     except TypeError:  # nothing that can be looked up
-        return stage.play(session.size, function, args, options, shape, index)
+        key, found = None, None
     if found is None:
+        found = stage.play(session.size, function, args, options, index)
         if len(stage.known) >= _MOST:
             stage.known.clear()
-        found = stage.play(session.size, function, args, options, shape, index)
-        stage.known[key] = found
-    return found
+        if key is not None:
+            stage.known[key] = found
+    if found.shape == shape:
+        return found
+    layout = default_layout(shape, session.size)  # it depends on elements
+    return Lies(shape, layout, (), layout)
 
 
 class UnforeseenError(Exception):
@@ -157,10 +163,9 @@ class _Stage:
         function: Callable[..., Any],
         args: tuple[Any, ...],
         options: dict[str, Any],
-        shape: Ints,
         index: int,
     ) -> Lies:
-        """Return how a result lies; if that depends on elements, as a new array."""
+        """Return how a result lies, if that does not depend on elements."""
         try:
             session = self._idle.pop()
         except IndexError:
@@ -169,7 +174,7 @@ class _Stage:
             with np.errstate(all="ignore"):
                 found = function(*_cast(session, args), **_cast(session, options))
             found = found[index] if isinstance(found, tuple | list) else found
-            known = _own(found) if found.shape == shape else None
+            known = _own(found)
             del found
             recorder: Recorder = session.recorder
             recorder.take()
@@ -177,20 +182,20 @@ class _Stage:
         except Exception as error:
             if interrupts(error):
                 raise
-            known = None
-        layout = default_layout(shape, size)
-        return Lies(layout, (), layout) if known is None else known
+            layout = default_layout((), size)
+            known = Lies(None, layout, (), layout)
+        return known
 
 
 def _own(x: Array) -> Lies:
     """Return how an array lies."""
     base = x.dbase.layout
     if is_whole(x):
-        return Lies(base, (), base)
+        return Lies(x.shape, base, (), base)
     order = [axis for axis, _, _ in x.dview.dims]
     axes = tuple(sorted(range(x.ndim), key=order.__getitem__))
     turned = x.dview.transpose(axes).is_whole(x.dbase.shape)
-    return Lies(follow(x.placed, x.session.size)[0], axes if turned else (), base)
+    return Lies(x.shape, follow(x.placed, x.session.size)[0], axes if turned else (), base)
 
 
 def _depth(x: Any) -> int:
@@ -222,8 +227,7 @@ def _cast(session: Session, x: Any) -> Any:
 def _known(x: Any) -> Any:
     """Return arguments as something to look up; of arrays no elements, but for masks."""
     if type(x) is Part:
-        layout = x.layout.layout() if type(x.layout) is Promise else x.layout
-        return (layout, x.shape, view_of(x.view, x.shape), x.dtype)
+        return (None if x.layout is None else seen_of(x.layout, x.shape, x.view), x.shape, x.dtype)
     if type(x) in (list, tuple):
         return tuple([_known(item) for item in x])
     if type(x) is dict:

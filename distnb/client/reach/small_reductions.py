@@ -187,7 +187,7 @@ def _by_rows(op: str, x: Array, near: np.ndarray, axis: Axes, layout: Layout) ->
         return None
     try:
         axes: Any = axis
-        found = by_rows(op, near.shape, layout, near.dtype, axes, x.session.size)
+        found = by_rows(near.shape, layout, axes, x.session.size)
     except (TypeError, ValueError, IndexError):  # no such axis
         return None
     if found is None:

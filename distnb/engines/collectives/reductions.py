@@ -39,7 +39,7 @@ from distnb.plans.transfer import (
 )
 from distnb.wire.protocol import Reduce
 
-__all__ = ["OneProcess", "Tree", "Work", "plan", "run"]
+__all__ = ["Below", "OneProcess", "Tree", "Work", "plan", "run", "tree_of"]
 
 _UP, _DOWN = 0, 1
 
@@ -152,6 +152,20 @@ class Below(NamedTuple):
     children: tuple[Below, ...]
 
 
+def tree_of(holders: list[int]) -> Below:
+    """Return who combines what, of ranks in ascending order that hold something of one result.
+
+    >>> tree_of([0, 1, 4])
+    Below(rank=0, children=(Below(rank=1, children=()), Below(rank=4, children=())))
+    """
+    return _below(holders, holders[0])
+
+
+def _below(holders: list[int], rank: int) -> Below:
+    children = Tree(holders, rank).children
+    return Below(rank, tuple([_below(holders, child) for child in children]))
+
+
 class OneProcess:
     """A reduction as all ranks would do it, one after the other, in the process that has it all.
 
@@ -191,28 +205,6 @@ class OneProcess:
             others += found[0]
             kinds.add(found[1:])
         return (others, *kinds.pop()) if len(kinds) == 1 else None
-
-    def trees(self) -> list[Below]:
-        """Return, for each part of the result, who combines what for it."""
-        trees = [part.work.plan.up for part in self._parts]
-        return [self._below(r) for r, up in enumerate(trees) if up and up.parent is None]
-
-    def _below(self, rank: int) -> Below:
-        up = self._parts[rank].work.plan.up
-        return Below(rank, tuple(self._below(child) for child in (up.children if up else ())))
-
-    def lengths(self) -> list[int] | None:
-        """Return the lengths of ranks' blocks, of all elements of arrays that are in one piece.
-
-        None if a rank combines them in another way.
-        """
-        found = []
-        for part, shape in zip(self._parts, self._shapes, strict=True):
-            how = reduction_blocks(shape, part.work.command.axes) if shape else None
-            if how is not None and (how.first or how.last < len(how.shape)):
-                return None
-            found.append(prod((how.step, *how.shape[1:])) if how else 1)
-        return found
 
     def run(self, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         """Reduce the ranks' blocks; of a result that several have, only the first is written."""
