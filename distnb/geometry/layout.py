@@ -151,6 +151,15 @@ class Layout:
         d = self.dims[a]
         return self.grid.sizes[d] if d >= 0 else 1
 
+    def holders(self, n: int, a: int) -> int:
+        """Return over how many coordinates axis ``a`` is split that have some of its ``n`` indices.
+
+        >>> default_layout((4,), 2).holders(4, 0), default_layout((1,), 2).holders(1, 0)
+        (2, 1)
+        """
+        p = self.parts(a)
+        return p if p == 1 else sum(self.axes[a].size(n, p, c) > 0 for c in range(p))
+
     @lazy
     def copies(self) -> int:
         """How many ranks hold each element."""

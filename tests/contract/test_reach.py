@@ -165,6 +165,19 @@ FUNCTIONS = {
     "norm of a column": lambda x: np.linalg.norm(x[..., -1]),
     "outer minimum": lambda x: np.minimum.outer(row(x), row(x)),
     "last maximum": lambda x: row(x)[::-1].argmax(axis=0),
+    "fft along all axes": np.fft.fftn,
+    "inverse fft of real elements": lambda x: np.fft.ifftn(x, norm="forward"),
+    "half of an fft": lambda x: np.fft.rfftn(x * 1.1),
+    "odd fft from half": lambda x: np.fft.irfft(np.fft.rfft(x, axis=0), 2 * len(x) - 1, axis=0),
+    "window": lambda x: x[2:4] * 2,
+    "window of a window": lambda x: x[1:6][1:4:2] * 0.1,
+    "window across parts": lambda x: x[1:-1] + x[2:],
+    "window backwards": lambda x: x[4:1:-1] * 2,
+    "sums of a window": lambda x: (x[2:4] * x[1:3]).sum(axis=0),
+    "sum of a window": lambda x: x[2:5, ...].sum(),
+    "rows of a window": lambda x: (x[2:5, ..., None] * [0.1, 0.2]).sum(axis=-1),
+    "running sums of a window": lambda x: np.cumsum(x[2:4], axis=0),
+    "window, taken": lambda x: np.take(x[2:4], [1, 0, 1], axis=0),
 }
 
 

@@ -137,7 +137,7 @@ def accumulated(ufunc: np.ufunc, x: ArrayLike, options: dict[str, Any]) -> Any:
     layout: Any = scanned(x, axis % near.ndim) if away else None
     if away and near.size and not (near.dtype.kind not in "fc" or ufunc in _EXACT):
         layout = layout if isinstance(layout, Layout) else layout.layout()
-        if layout.parts(axis % near.ndim) > 1:  # each engine begins anew
+        if layout.holders(near.shape[axis], axis % near.ndim) > 1:  # each engine begins anew
             return None
     found = done(ufunc.accumulate, (near, axis))
     if type(found) is not ndarray or not (away or nd.nbytes(found) <= config.cutoff):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,13 @@ def stay(x: Array, dtype: np.dtype) -> Layout:
     """Return the layout of a new array with the shape of ``x`` that stays where ``x`` is."""
     if x.dbase.host is not None:
         return home(x.shape, dtype, x.session.size)
-    return follow(x.placed, x.session.size)[0]
+    placed = Placed(x.dbase.shape, x.dbase.layout, x.placed.moved)
+    return _followed(placed, x.session.size)
+
+
+@lru_cache(maxsize=4096)
+def _followed(placed: Placed, size: int) -> Layout:
+    return follow(placed, size)[0]
 
 
 def _asked(shape: Ints, size: int, dist: Dist) -> Any:

@@ -105,11 +105,15 @@ def run(x: Array, transforms: list[Transform], fresh: bool = False) -> Array:
     halved = _halved(found, transforms)
     if halved is not None:
         return halved
-    stages = _course(found.shape, stay(found, found.dtype), found.session.size, transforms)
-    return _follow(found, stages, fresh)
+    size = found.session.size
+    stages = _course(found.shape, stay(found, found.dtype), size, tuple(transforms))
+    return _follow(found, list(stages), fresh)
 
 
-def _course(shape: Ints, layout: Layout, size: int, transforms: list[Transform]) -> list[Stage]:
+@lru_cache(maxsize=256)
+def _course(
+    shape: Ints, layout: Layout, size: int, transforms: tuple[Transform, ...]
+) -> tuple[Stage, ...]:
     """Return in which order and in which layouts transforms are done: whole axes first."""
     found, todo = list[Stage](), list(transforms)
     while todo:
@@ -122,7 +126,7 @@ def _course(shape: Ints, layout: Layout, size: int, transforms: list[Transform])
         found.append(Stage(transform, freed or layout, freed is None))
         layout = freed or _in_blocks(layout, transform.axis)
         shape = transform.of(shape, np.dtype(float))[0]
-    return found
+    return tuple(found)
 
 
 def _next(todo: list[Transform], layout: Layout) -> Transform:
@@ -139,6 +143,9 @@ def _follow(
 
     ``hermitian``: where the first transform gives half, the last one completes the result.
     """
+    near = _in_reach(x, stages, hermitian)
+    if near is not None:
+        return near
     found = x
     while stages:
         stage, *stages = stages
@@ -177,7 +184,7 @@ def _halved(x: Array, transforms: list[Transform]) -> Array | None:
     half = next((s for s in transforms if layout.parts(s.axis) == 1), transforms[0])
     rest = [s for s in transforms if s is not half]
     others = tuple(s.axis for s in rest)
-    stages = _course(x.shape, layout, x.session.size, [half, *rest])
+    stages = _course(x.shape, layout, x.session.size, (half, *rest))
     last = stages[-1].layout
     split = sum(last.parts(d) > 1 for d in others)
     if any(stage.together for stage in stages) or not is_boxes(last) or split > _SPLIT:
@@ -189,9 +196,6 @@ def _halved(x: Array, transforms: list[Transform]) -> Array | None:
 
 def _local(x: Array, transform: Transform, layout: Layout, fresh: bool) -> Array:
     """Transform 1-D slices that are whole in a layout; in place if the array is nobody else's."""
-    found = _in_reach(x, transform, layout)
-    if found is not None:
-        return found
     source = in_layout(x, layout)
     shape, dtype = transform.of(x.shape, x.dtype)
     in_place = (fresh or source is not x) and (shape, dtype) == (x.shape, x.dtype)
@@ -200,19 +204,42 @@ def _local(x: Array, transform: Transform, layout: Layout, fresh: bool) -> Array
     return out
 
 
-def _in_reach(x: Array, transform: Transform, layout: Layout) -> Array | None:
-    """Transform a small array in reach as the engine would that has all of it; None: it is to."""
-    shape, dtype = transform.of(x.shape, x.dtype)
-    nbytes = x.nbytes + prod(shape) * dtype.itemsize
-    if layout.split > 1 or not x.size or not prod(shape) or nbytes > QUICK:
+def _in_reach(x: Array, stages: list[Stage], hermitian: Hermitian | None) -> Array | None:
+    """Transform a small array in reach, each 1-D slice as an engine would; None: engines are to."""
+    steps = [stage.transform for stage in stages]
+    if any(
+        stage.together and not _is_for_one(stage.transform.n, x.session.size) for stage in stages
+    ):
+        return None
+    shape, dtype, nbytes = x.shape, x.dtype, x.nbytes
+    for step in steps:
+        shape, dtype = step.of(shape, dtype)
+        nbytes = max(nbytes, x.nbytes + prod(shape) * dtype.itemsize)
+    if not x.size or not prod(shape) or nbytes > QUICK:
         return None
     near = x.near if admitted(x.session, (x,), nbytes) else None
     if near is None:
         return None
-    source, found = np.ascontiguousarray(near), np.empty(shape, dtype)
-    import_module(KERNELS).transform_slices(source, found, *transform)
-    made: Array = made_of(x.session, found, layout)
+    found = np.ascontiguousarray(near)
+    for step in steps:
+        source, found = found, np.empty(*step.of(found.shape, found.dtype))
+        import_module(KERNELS).transform_slices(source, found, *step)
+    last = stages[-1]
+    layout = _in_blocks(last.layout, last.transform.axis) if last.together else last.layout
+    whole = found if hermitian is None else _completed(found, hermitian)
+    made: Array = made_of(x.session, whole, layout)
     return made
+
+
+def _completed(found: np.ndarray, hermitian: Hermitian) -> np.ndarray:
+    """Return all of a transform of real elements of which half is given: the rest is conjugates."""
+    half, n, others = hermitian
+    rest = found.take(range((n - 1) // 2, 0, -1), half)
+    for d in others:
+        rest = np.roll(np.flip(rest, d), 1, d)
+    rest = rest.conj()
+    rest.imag += 0.0  # -0.0 where NumPy, which computes both halves, has 0.0
+    return np.concatenate((found, rest), half)
 
 
 def _pencils(x: Array, first: Transform | None, stage: Stage, hermitian: Hermitian | None) -> Array:
@@ -272,10 +299,6 @@ def _along(x: Array, transform: Transform, layout: Layout, fresh: bool) -> Array
     size = x.session.size
     if _is_for_one(transform.n, size):
         found = _local(x, transform, _apart(x.shape, layout, transform.axis), fresh)
-        near = found.near
-        if near is not None:  # it is nobody else's, and may lie anywhere
-            made: Array = made_of(x.session, near, wanted)
-            return made
         return copied(found, dtype, wanted)
     out = create(x.session, shape, dtype, wanted, ("empty",))
     for index in np.ndindex(*(1 if d == transform.axis else n for d, n in enumerate(shape))):
@@ -295,12 +318,14 @@ def _is_for_one(n: int, size: int) -> bool:
     return n < TOGETHER or (size < CONVOLVE and (n < LONG or not _engines(n, size)))
 
 
+@lru_cache(maxsize=256)
 def _in_blocks(layout: Layout, axis: int) -> Layout:
     """Return the layout with blocks along an axis that is split."""
     axes = tuple(Block() if d == axis else kind for d, kind in enumerate(layout.axes))
     return Layout(layout.grid, axes, layout.dims)
 
 
+@lru_cache(maxsize=256)
 def _apart(shape: Ints, layout: Layout, axis: int) -> Layout:
     """Return a layout in which each 1-D slice is on one engine, and some engines may have none."""
     others = [n if d != axis else 0 for d, n in enumerate(shape)]
