@@ -476,7 +476,7 @@ class DistArray(Array):
     def __iter__(self) -> Iterator[DistArray]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        if len(self.shape) == 1 and not self.at_home:
+        if len(self.shape) == 1:
             return elements(self)
         if self._near is not None or self.dbase.near is not None:
             return map(self.__getitem__, range(self.shape[0]))

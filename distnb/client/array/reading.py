@@ -14,6 +14,7 @@ import numpy as np
 from distnb.client.array.prefetch import Prefetch
 from distnb.client.handle.array import Array, as_result, host_view
 from distnb.client.reach import admission
+from distnb.client.reach.small_views import passed
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
 from distnb.common.errors import explain
@@ -86,12 +87,7 @@ def elements(x: Array) -> Iterator[Any]:
         if near is None and admission.brought(x):
             near = x.near
         if near is not None:
-            for value in (left := iter(near[at:])):
-                yield value
-                whole = x._whole  # few arrays that one goes through have a base
-                if x._near is not near or (whole is not None and x.dbase.near is not whole):
-                    break
-            at = n - operator.length_hint(left)
+            at = yield from passed(x, near, at)
             continue
         some = x[at : at + _AT_A_TIME].to_numpy()
         end = at + len(some)

@@ -491,8 +491,8 @@ def mean(
     """
     x = asarray(a)
     every: Any = where
-    if dtype is None and out is None and every is True and not kept(keepdims):
-        found = quick_mean(x, axis)
+    if dtype is None and out is None and every is True:
+        found = quick_mean(x, axis, kept(keepdims))
         if found is not None:
             return found
     axes = reduced_axes(axis, x.ndim)

@@ -26,7 +26,6 @@ from distnb.client.reach.small_views import indexed
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.ops import table
-from distnb.ops.scalars import NUMPYS
 
 __all__ = [
     "ORDERED",
@@ -49,7 +48,7 @@ _RUNS: dict[str, Callable[..., Any]] = {
     for op, row in table.REDUCTIONS.items()
 }
 #: Dtypes in which sums of such elements are, and their means.
-_MEANT = "dD"
+_MEANT = "fdFD"
 #: Dtypes in which variances of such elements are.
 _WORKING = "fd"
 
@@ -75,15 +74,19 @@ def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
     return fresh(x.session, found, reduced(x, axis)) if type(found) is ndarray else found
 
 
-def quick_mean(x: Array, axis: Axes) -> Any:
-    """Return the mean of all elements as the sum divided by their number; None of other ones."""
+def quick_mean(x: Array, axis: Axes, keepdims: bool) -> Any:
+    """Return the mean along axes as the sum divided by their number; None if that is not quick."""
     near = near_of(x)
-    if near is None or not near.size or near.dtype.char not in _MEANT:
+    if near is None or not near.size or near.dtype.char not in _MEANT or isinstance(axis, bool):
         return None
+    n = near.size
     if axis is not None and not (near.ndim == 1 and type(axis) is int):
-        return None
-    found = quick_reduction("sum", x, axis, False)
-    return found / near.size if type(found) in NUMPYS else None
+        try:
+            n = prod([near.shape[d] for d in some_axes(axis, near.ndim)])
+        except (TypeError, ValueError, IndexError):  # no such axis
+            return None
+    found = quick_reduction("sum", x, axis, keepdims)
+    return None if found is None else found / n
 
 
 def quick_norm(x: Array, axis: Axes) -> Any:

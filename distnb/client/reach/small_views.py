@@ -6,7 +6,7 @@ An array's own memory is in C order, so such a result is the transposed view of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints
 from distnb.ops.scalars import NUMPYS
 
-__all__ = ["indexed", "is_plain", "laid", "turned", "with_units"]
+__all__ = ["indexed", "is_plain", "laid", "passed", "turned", "with_units"]
 
 #: Views of which each is told of by the one before, at most.
 _NESTED = 4
@@ -44,6 +44,19 @@ def indexed(x: Array, key: Subscript) -> Any:
     if type(taken) is not ndarray:
         return taken
     return viewed(x, taken, base_of(x), (_seen(x), key))
+
+
+def passed(x: Fields, near: ndarray, at: int) -> Generator[Any, None, int]:
+    """Yield elements of one axis as they are when it is their turn; return how far it got.
+
+    It ends with the array, or when the array leaves what the notebook has of it.
+    """
+    for value in near[at:]:
+        yield value
+        at += 1
+        if x._near is not near or (x._whole is not None and x._base.near is not x._whole):
+            break
+    return at
 
 
 def _seen(x: Array) -> Any:
