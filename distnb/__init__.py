@@ -138,14 +138,18 @@ Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: _module("plot"))
 _COMPILED = [f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")]
 _SCIPYS = """
-    ndimage sparse sparse.linalg spatial.distance spatial.transform optimize signal stats linalg
-    linalg.interpolative interpolate io.wavfile
+    ndimage sparse sparse.csgraph sparse.linalg spatial spatial.distance spatial.transform optimize
+    signal stats linalg linalg.interpolative interpolate io.wavfile
 """
 _LIBRARIES = """
     numpy numpy.polynomial pandas h5py zarr pyarrow PIL.Image matplotlib.colors networkx
-    sympy.core.sympify
+    sympy.core.sympify statsmodels.base.data
 """
-_SCIKITS = ["sklearn.utils._param_validation", "sklearn.model_selection._search"]
+_SCIKITS = [
+    "sklearn.metrics.pairwise",
+    "sklearn.model_selection._search",
+    "sklearn.utils._param_validation",
+]
 _OTHERS = (*_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()], *_SCIKITS)
 for _library in (*_LIBRARIES.split(), *_OTHERS):
     when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))

@@ -94,16 +94,20 @@ _TAKE_ARRAYS = {
     """,
     "matplotlib.colors": "LightSource.hillshade",
     "PIL.Image": "fromarray",
-    "pyarrow.lib": "array",
+    "scipy.sparse.csgraph": "construct_dist_matrix",
+    "scipy.stats._multivariate": "normal_inverse_gamma_gen._logpdf normal_inverse_gamma_gen._pdf",
+    "statsmodels.base.data": "handle_data",
 }
 #: Those whose compiled code asks for memory that it may write, and does not.
 _TAKE_COPIES = {
     "scipy.interpolate": "NdPPoly.__init__ NdPPoly.__call__",
     "scipy.signal": "sosfilt sosfiltfilt",
+    "scipy.spatial": "KDTree.count_neighbors",
     "scipy.spatial.transform": """
         Rotation.apply Rotation.from_euler Rotation.from_matrix Rotation.from_mrp Rotation.from_quat
         Rotation.from_rotvec Slerp.__init__ Slerp.__call__
     """,
+    "sklearn.metrics.pairwise": "additive_chi2_kernel chi2_kernel",
 }
 #: Those to which they come also in slices, tuples and lists.
 _TAKE_KEYS = {
@@ -121,6 +125,8 @@ _TAKE_KEYS = {
     "zarr.core.indexing": "pop_fields",
     "scipy.signal": "find_peaks",
     "scipy.sparse._index": "IndexMixin.__setitem__",
+    "pandas.core.reshape.merge": "_MergeOperation.__init__",
+    "pyarrow.lib": "array scalar",
 }
 #: Those that keep the memory that they are given where they are told to make no copy.
 _KEEP = {
@@ -171,7 +177,7 @@ _DENSE_RESULT = {
 #: Those that make arrays of objects, in which scalars of ours are found.
 _GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
 #: What is not imported with the package that it is in.
-_LATER = ("scipy.sparse.linalg", "scipy.linalg.interpolative")
+_LATER = ("scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.linalg.interpolative")
 #: Modules of compiled routines, which take what is no array of NumPy's for a copy that is theirs.
 _ROUTINES = tuple([f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")])
 

@@ -245,6 +245,10 @@ interpolate.lagrange(x, y).coeffs
 (numpy.polynomial.Polynomial([1, 2]) / x[0]).coef
 sla.funm(A + A.T, np.exp)
 signal.sosfilt(signal.butter(2, 0.2, output="sos"), A, axis=0)
+stats.normal_inverse_gamma(0, 1, 2, 1).pdf(x, y + 1)
+spatial.KDTree(numpy.eye(4)).count_neighbors(spatial.KDTree(numpy.eye(4)), 2, weights=(x, None))
+csgraph.construct_dist_matrix(A, csgraph.dijkstra(A, return_predecessors=True)[1])
+pairwise.chi2_kernel(A, A[:2])
 signal.sosfiltfilt(signal.butter(2, 0.2, output="sos"), np.arange(40.0) % 7)
 transform.Rotation.from_rotvec(A[:, :3]).as_matrix()
 transform.Rotation.from_quat(x).apply(A[:, :3])
@@ -259,11 +263,12 @@ len((f := io.BytesIO(), wavfile.write(f, 8000, x))[0].getvalue())
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("cutoff", [0, 1 << 20])
 def test_libraries_take_arrays_for_numpys(session, cutoff):
-    modules = ("sparse", "signal", "stats", "optimize", "interpolate")
+    modules = ("sparse", "signal", "stats", "optimize", "interpolate", "spatial")
     libraries = {name: pytest.importorskip(f"scipy.{name}") for name in modules}
     libraries["linalg"] = pytest.importorskip("scipy.sparse.linalg")
     libraries["sla"] = pytest.importorskip("scipy.linalg")
-    for name in ("spatial.transform", "linalg.interpolative", "io.wavfile"):
+    libraries["pairwise"] = pytest.importorskip("sklearn.metrics.pairwise")
+    for name in ("spatial.transform", "linalg.interpolative", "io.wavfile", "sparse.csgraph"):
         libraries[name.partition(".")[2]] = pytest.importorskip(f"scipy.{name}")
     libraries["io"] = io
 
@@ -285,7 +290,8 @@ def test_libraries_take_arrays_for_numpys(session, cutoff):
 
 def test_pictures_and_columns_take_arrays_for_numpys(session):
     pa, image = pytest.importorskip("pyarrow"), pytest.importorskip("PIL.Image")
-    colors, hashing = pytest.importorskip("matplotlib.colors"), pytest.importorskip("pandas").util
+    colors, pd = pytest.importorskip("matplotlib.colors"), pytest.importorskip("pandas")
+    other = pd.DataFrame({"z": [5.0, 6, 7]})
     results = []
     for of in (dnb, np):
         bytes_ = of.arange(12, dtype="u1").reshape(3, 4)
@@ -294,7 +300,10 @@ def test_pictures_and_columns_take_arrays_for_numpys(session):
             [
                 np.asarray(image.fromarray(bytes_.T[::2])),
                 pa.array(x, mask=x > 1).to_pylist(),
-                hashing.hash_array(x),
+                pa.array([x.sum(), x[1]]).to_pylist(),
+                pa.scalar(x.max()).as_py(),
+                pd.merge(pd.DataFrame({"k": [2, 1, 0]}), other, left_on=x, right_index=True).z,
+                pd.util.hash_array(x),
                 colors.LightSource().hillshade(bytes_ * 2.0),
             ]
         ]

@@ -244,6 +244,8 @@ def test_a_question_that_is_none_leaves_the_channel_as_it_was(keys):
 class Surface:
     """Notes what is shown."""
 
+    cell = 0
+
     def __init__(self):
         self.texts = []
         self.shown = False
@@ -303,6 +305,34 @@ def test_a_long_wait_for_a_file_shows_its_bytes(session, monkeypatch, tmp_path):
 @pytest.mark.parametrize("after", [1000.0, 0.0])
 def test_a_short_wait_shows_nothing(session, monkeypatch, after):
     assert waited(session, monkeypatch, after, lambda surface: time.sleep(0.02)) == []
+
+
+def test_waits_of_several_cells_are_not_one(session, monkeypatch):
+    """Cells that are run at once, one after the other: each counts its own commands."""
+    monkeypatch.setattr(progress, "_GAP", 1000.0)
+    follows, clock = session.progress, OwnClock()
+    monkeypatch.setattr(progress, "time", clock)
+    surface = follows.surface = Surface()
+    monkeypatch.setattr(follows, "_armed", threading.Event())
+    follows._armed.set()
+    begins = []
+    for cell in (1, 1, 2, 3):
+        surface.cell = cell
+        clock.now += 5
+        follows.begin()
+        begins.append(follows._since)
+        follows.end(clear=False)
+    follows.surface = None
+    assert begins == [5, 5, 15, 20]
+
+
+class OwnClock:
+    """A clock that the test owns."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
 
 
 def test_nothing_follows_waits_that_nobody_would_see(session):

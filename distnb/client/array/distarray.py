@@ -411,8 +411,8 @@ class DistArray(Array):
                     "call .to_numpy(), reduce first, or raise dnb.config.gather_budget",
                 )
             )
-        tell_of_gather(self)
         found = laid_out(self) if is_for_strides(caller) else self.to_numpy()
+        tell_of_gather(self)
         if dtype is not None and dtype != found.dtype:
             return found.astype(dtype)
         return sealed(self, found) if theirs else found

@@ -43,7 +43,7 @@ _MOVED = 8 << 20
 #: Bases of which it is remembered how often they were wanted.
 _REMEMBERED = 4096
 #: Bytes of one that cannot lie in the segment that are worth fetching, and at most.
-_FETCHED, _MOST_FETCHED = 1 << 16, 1 << 26
+_FETCHED, _MOST_FETCHED = 1 << 19, 1 << 26
 
 
 class Wanted(dict[int, int]):

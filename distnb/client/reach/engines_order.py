@@ -17,17 +17,24 @@ from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Grid, Ints, Layout, on_engine
 from distnb.geometry.views import Placed
 from distnb.ops import table
+from distnb.plans.transfer import plan_reduce, window
 from distnb.wire.protocol import Operand, Reduce
 
 __all__ = [
     "EnginesOrder",
     "NumberOrder",
+    "PartsOrder",
     "PiecesOrder",
     "by_all_ranks",
+    "by_parts",
     "by_rows",
     "of_all",
     "of_view",
 ]
+
+
+#: Bytes of a part that is laid out for some elements of it, at most.
+_MOST = 1 << 26
 
 
 class EnginesOrder:
@@ -68,6 +75,32 @@ class EnginesOrder:
         near = near if near.flags.c_contiguous else near.copy()  # such as the real parts of another
         blocks = [_cut(near, part) for part in self._blocks]
         found = np.empty(self._shape, self._dtype)
+        self._ranks.run(blocks, [_cut(found, part) for part in self._outs])
+        return found
+
+
+class PartsOrder(EnginesOrder):
+    """The same, of the elements of a view alone; engines may hold any boxes of the base.
+
+    They are laid out as in each engine's part, for NumPy combines elements as they lie in memory.
+    """
+
+    def __init__(self, op: str, x: Placed, axes: Ints, dtype: np.dtype, size: int) -> None:
+        super().__init__(op, x, axes, dtype, size)
+        plans = [plan_reduce(r, x, axes) for r in range(size)]
+        self._pieces = [() if plan is None else plan[1] for plan in plans]
+        self._local = [x.local_shape(r) or () for r in range(size)]
+
+    def __call__(self, near: np.ndarray) -> np.ndarray:
+        """Return the result, of the elements of the view."""
+        blocks, found = [], np.empty(self._shape, self._dtype)
+        for shape, pieces in zip(self._local, self._pieces, strict=True):
+            block = np.empty(shape, near.dtype)
+            for piece in pieces:
+                index = tuple([slice(s.start, s.start + s.block) for s in piece.sections])
+                place = window(block, piece.shape, piece.memory.offset, piece.memory.strides)
+                place[...] = near[index]
+            blocks.append(block)
         self._ranks.run(blocks, [_cut(found, part) for part in self._outs])
         return found
 
@@ -239,6 +272,31 @@ def of_view(op: str, seen: Seen, axis: Axes, size: int) -> PiecesOrder | None:
         if piece[0] < piece[1]:
             pieces[rank] = (piece[0], piece[1])
     return PiecesOrder(op, axes, d, pieces, made)
+
+
+@lru_cache(maxsize=256)
+def by_parts(op: str, seen: Seen, dtype: np.dtype, axis: Axes, size: int) -> PartsOrder | None:
+    """Return the reduction of a view whatever boxes engines hold; None if they deal elements.
+
+    Only as many rows of the base are laid out as the view has, and one more: not all of it.
+    """
+    layout, shape, _ = seen
+    view = view_seen(seen)
+    axes = some_axes(axis, len(view.shape))
+    dealt = any(a.period(p) for d, a in enumerate(layout.axes) if (p := layout.parts(d)) > 1)
+    if dealt or not axes or any(step < 0 for _, _, step in view.dims):
+        return None
+    if layout.parts(0) == 1:
+        rows = [
+            (n - 1) * step for n, (a, _, step) in zip(view.shape, view.dims, strict=True) if a == 0
+        ]
+        shape = (min(shape[0], max(rows, default=0) + 2), *shape[1:])
+    placed = Placed(shape, layout, view)
+    parts = [placed.local_shape(r) or (0,) for r in range(size)]
+    _, exact = table.reduction_layout(placed, axes, size)
+    if not exact or max(map(prod, parts)) * dtype.itemsize > _MOST:
+        return None
+    return PartsOrder(op, placed, axes, dtype, size)
 
 
 @lru_cache(maxsize=1024)

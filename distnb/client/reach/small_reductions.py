@@ -19,7 +19,7 @@ from distnb.client.handle.fields import fresh, is_away, near_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import some_axes
 from distnb.client.reach.admission import is_mine
-from distnb.client.reach.engines_order import by_rows, of_all, of_view
+from distnb.client.reach.engines_order import by_parts, by_rows, of_all, of_view
 from distnb.client.reach.promised_layouts import reduced, scanned, seen_of, told
 from distnb.client.reach.small_steps import done
 from distnb.client.reach.small_views import indexed
@@ -167,7 +167,26 @@ def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
 
 
 def _in_engines_order(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
-    """Reduce a whole array in reach as engines would; None if that takes the long way."""
+    """Reduce an array in reach as engines would; None if that takes the long way."""
+    found = _in_order(op, x, near, axis)
+    return _by_parts(op, x, near, axis) if found is None else found
+
+
+def _by_parts(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
+    """Reduce what engines have in columns, or each of them all of it; None if it is dealt."""
+    axes: Any = axis
+    try:
+        found = by_parts(op, seen_of(*told(x)), near.dtype, axes, x.session.size)
+    except (TypeError, ValueError, IndexError):  # no such axis
+        return None
+    if found is None:
+        return None
+    result = watched("reduce", found, near)
+    return fresh(x.session, result, reduced(x, axis)) if result.ndim else result[()]
+
+
+def _in_order(op: str, x: Array, near: np.ndarray, axis: Axes) -> Any:
+    """Reduce what engines have one after the other; None if they do not, or in another way."""
     promise: Any = x.promise
     if x._whole is not None:
         if near is not x._whole:

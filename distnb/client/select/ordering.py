@@ -39,7 +39,14 @@ __all__ = ["argpartition", "argsort", "lexsort", "partition", "sorted_with_posit
 _POSITION = np.dtype(np.intp)
 
 
-def _stably(a: np.ndarray, axis: SupportsIndex | None = -1) -> np.ndarray:
+def _stably(
+    a: np.ndarray, axis: SupportsIndex | None = -1, kind: object = None, *, stable: object = None
+) -> np.ndarray:
+    """Do what NumPy's does that is stable; raise if something else is asked for."""
+    if kind is not None and (stable is not None or kind not in ("stable", "mergesort")):
+        raise ValueError(kind)
+    if stable not in (None, True):
+        raise ValueError(stable)
     if axis is None or a.ndim == 0:
         return np.argsort(a, axis, kind="stable")
     return stable_order(a, one_axis(no_bool(axis), a.ndim))

@@ -136,9 +136,10 @@ def _arrays(found: Session) -> str:
 def _replace(found: Session) -> None:
     """Close a session in whose place another one is to be; say what becomes of its arrays."""
     why = ", as its engines are gone" if found.connection.dead else ""
+    lost = f", and its arrays ({_arrays(found)} on engines) cannot be used any more"
     print(
-        f"distnb: the session before is closed{why}, and its arrays ({_arrays(found)} on engines) "
-        "cannot be used any more; dnb.start(..., beside=True) keeps it"
+        f"distnb: the session before is closed{why}{lost if found.bases() else ''}; "
+        "dnb.start(..., beside=True) keeps it"
     )
     try:
         found.close()

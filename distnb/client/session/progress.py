@@ -31,6 +31,10 @@ _PATIENCE = 0.2
 class Surface(Protocol):
     """Where a line can be shown."""
 
+    @property
+    def cell(self) -> int:
+        """The number of the running cell: waits of several are not one."""
+
     def show(self, text: str) -> None:
         """Show a text, in place of the one before."""
 
@@ -40,6 +44,8 @@ class Surface(Protocol):
 
 class Terminal:
     """One line at the bottom of a terminal, overwritten in place."""
+
+    cell = 0
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -69,10 +75,16 @@ class Notebook:
         self._cell = -1
         self._output: Any = None
 
+    @property
+    def cell(self) -> int:
+        """The number of the running cell."""
+        found: int = self._shell.execution_count
+        return found
+
     def show(self, text: str) -> None:
         """Replace the text; a cell has one such output."""
-        if self._output is None or self._cell != self._shell.execution_count:
-            self._cell = self._shell.execution_count
+        if self._output is None or self._cell != self.cell:
+            self._cell = self.cell
             display = sys.modules["IPython.display"].display
             self._output = display({"text/plain": text}, raw=True, display_id=True)
         else:
@@ -117,6 +129,7 @@ class Progress:
         self._waiting = False
         self._shown = False
         self._since = self._ended = 0.0
+        self._cell = 0
         #: Commands that were done when the wait began.
         self._before = 0
         #: The command that goes through a file, when that was seen first, and its bytes then.
@@ -127,8 +140,9 @@ class Progress:
         if self.surface is None:
             return
         now = time.monotonic()
-        if now - self._ended > _GAP:
+        if now - self._ended > _GAP or self._cell != self.surface.cell:
             self._since, self._before = now, self._observer.finished
+            self._cell = self.surface.cell
         self._waiting = True
         if not self._armed.is_set():
             self._arm()

@@ -11,6 +11,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import as_dist
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.scans import cumsum
+from distnb.client.reach.decorators import in_reach
 from distnb.client.record.creation import asarray, empty_like, full, full_like, ones
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
@@ -84,12 +85,24 @@ def unique(
     found = at_once(np.unique, x, *wanted, axis, equal_nan=equal_nan)
     if found is not None:
         return found
+    if axis is None and x.dtype.kind in "biu":
+        return _of_integers(x, *wanted)
     along = None if axis is None else one_axis(axis, x.ndim)
     if along is not None and x.ndim > 1:
         return _packed(*_slices(x, along, wanted))
+    return _of_all(x, wanted, equal_nan)
+
+
+@in_reach(np.unique, "exact")
+def _of_integers(x: Array, index: bool, inverse: bool, counts: bool) -> Any:
+    """Return distinct elements of which equal ones are the same, so it matters not who looks."""
+    return _of_all(x, (index, inverse, counts), equal_nan=True)
+
+
+def _of_all(x: Array, wanted: tuple[bool, bool, bool], equal_nan: bool) -> Any:
     values, *others = _distinct(ravel(x), wanted, equal_nan)
-    if return_inverse:
-        others[return_index] = reshape(others[return_index], x.shape)
+    if wanted[1]:
+        others[wanted[0]] = reshape(others[wanted[0]], x.shape)
     return _packed(values, *others)
 
 
