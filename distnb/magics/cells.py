@@ -123,7 +123,8 @@ class Cells:
         Until another one asks for more, or reads.
         """
         if session.waits and _is_interrupted(result):
-            print(_GOING_ON, file=sys.stderr)
+            if not isinstance(result.error_in_exec, _ToldError):
+                print(_GOING_ON, file=sys.stderr)
             self._left.add(session)
         elif worked or not session.waits:
             self._left.discard(session)
@@ -264,6 +265,13 @@ class _TellNames:
         return send(*args, **kwargs)
 
 
+class _ToldError(KeyboardInterrupt):
+    """An interrupt of which engines were told, too."""
+
+
+_ToldError.__name__ = _ToldError.__qualname__ = "KeyboardInterrupt"  # to those who show it
+
+
 class _AwaitAnswers:
     """The hook that lets engines answer an interrupted ``%px`` before they get other code.
 
@@ -291,6 +299,8 @@ class _AwaitAnswers:
         found = send(*args, **kwargs)
         if kwargs["block"] and not poll(self._answered, ANSWER):
             print("distnb: engines go on; the next cell for them waits for that", file=sys.stderr)
+        if isinstance(sys.exc_info()[1], KeyboardInterrupt):  # which ipyparallel's magic forgets
+            raise _ToldError from None
         return found
 
     def _answered(self) -> bool:

@@ -154,8 +154,9 @@ def test_a_cell_for_engines_is_run_after_an_interrupted_one(session, shell):
     for value in range(1, 4):
         with CtrlC() as ctrl_c:
             ctrl_c.soon()
-            shell.run_cell("%px import time; time.sleep(5)")
-            raise KeyboardInterrupt  # %px keeps it for itself
+            cell = shell.run_cell("%px import time; time.sleep(5)\nA[...] = 9")
+            assert isinstance(cell.error_in_exec, KeyboardInterrupt)  # what follows is not run
+            raise KeyboardInterrupt
         shell.run_cell(f"%%distlocal\nA[...] = {value}").raise_error()
         assert float(shell.user_ns["A"].sum()) == value * 360_000
 
