@@ -94,6 +94,8 @@ FUNCTIONS = {
     "delete": lambda x: np.delete(x, 1, axis=0),
     "sort": lambda x: np.sort(x, axis=0),
     "argsort": lambda x: np.argsort(x),
+    "partition": lambda x: np.sort(np.partition(x, (1, -1), axis=0)[1:], axis=0),
+    "argpartition": lambda x: np.sort(np.argpartition(row(x) * 2, -2)[-2:]),
     "searchsorted": lambda x: np.searchsorted([0.0, 0.5], x),
     "diff": lambda x: np.diff(x, axis=0),
     "gradient": lambda x: np.gradient(x, axis=0),

@@ -187,7 +187,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Array:
     return _positions_by(there, one_axis(axis, there[0].ndim))
 
 
-@stands_for(np.partition)
+@stands_for(np.partition, small="exact")
 def partition(
     a: ArrayLike,
     kth: ArrayLike,
@@ -228,7 +228,7 @@ def partition(
     return _partitioned(*_check_partition(a, kth, axis, kind, order), positions=False)
 
 
-@stands_for(np.argpartition)
+@stands_for(np.argpartition, small="exact")
 def argpartition(
     a: ArrayLike,
     kth: ArrayLike,
