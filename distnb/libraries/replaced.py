@@ -17,6 +17,7 @@ function of pandas                       what passes through it
 ``infer_dtype_from_scalar``              what is repeated in a column
 ``_ensure_arraylike``, ``get_grouper``   what is sorted into groups
 ``Series``, ``DataFrame``, ``array``     with ``copy=False`` the memory, or what cannot be written
+``_MergeOperation``                      keys of ``merge`` that are no columns
 methods of classes                       what these look at before they call one of the others
 ``maybe_convert_objects``, ``map_infer`` lists, and results of users' functions: scalars in them
 **of h5py**: ``select``                  keys in brackets
@@ -25,7 +26,7 @@ methods of classes                       what these look at before they call one
 ``NDBuffer``                             what is written
 **of SciPy**: ``ndimage.label``, ...     what is written into; refused if it is on engines
 ``gaussian_kde``, ``find_peaks``, ...    what compiled code is given, after no ``asarray``
-``sosfilt``, ``Rotation.apply``, ...     what it reads, from memory that it asks to write
+``sosfilt``, ``chi2_kernel``, ...        what it reads, from memory that it asks to write
 ``minimize``, ``least_squares``, ...     results of users' functions
 ``aslinearoperator``                     matrices, by which engines multiply
 ``isscalarlike``                         what may be a number
@@ -36,6 +37,7 @@ operators of ``scipy.sparse``            the other operand, with which distnb's 
 ``validate_parameter_constraints``       whether parameters are arrays: none is read
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
 ``to_networkx_graph``                    matrices, which else are lists of edges
+**of statsmodels**: ``handle_data``      what is modelled, and by what
 **of SymPy**: ``converter``              numbers and arrays
 **of NumPy**: ``polyval``, ...           points, at which ours evaluate series
 ``poly1d``                               what polynomials are divided by: numbers are no arrays

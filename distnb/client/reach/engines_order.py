@@ -251,8 +251,8 @@ def _along(axis: int, layout: Layout) -> Layout:
 def of_view(op: str, seen: Seen, axis: Axes, size: int) -> PiecesOrder | None:
     """Return the reduction of a view of a base; None if engines do it in another way.
 
-    They do where the view is of all of the base or goes backwards, and where an engine has several
-    pieces of it.
+    They do where the view is of all of the base or goes backwards, and where their parts do not lie
+    one after the other.
     """
     layout, shape, _ = seen
     view = view_seen(seen)
