@@ -22,6 +22,8 @@ PROGRAMS = (*dense.PROGRAMS, *grids.PROGRAMS, *layers.PROGRAMS, *dynamic.PROGRAM
 
 #: How near results must be, as a part of the largest number, by the type of real numbers.
 NEAR = {"float32": 1e-4, "complex64": 1e-4, "float64": 1e-8, "complex128": 1e-8}
+#: Seconds before each run, in which threads of BLAS, which wait for more work in a loop, end that.
+PAUSE = 0.15
 #: A ratio that is very low, and how many of the lowest are told by name.
 LOW, LOWEST = 0.2, 5
 
@@ -53,6 +55,7 @@ def run(np: Any, program: Program, n: int, settle: Callable[[], object]) -> tupl
     arguments = program.data(np, n)
     settle()
     gc.collect()
+    time.sleep(PAUSE)
     start = time.perf_counter()
     found = program.code(np, *arguments)
     results = [fetched(x) for x in (found if isinstance(found, tuple) else (found,))]
