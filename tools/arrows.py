@@ -176,6 +176,7 @@ OTHERS: dict[str, str] = {
     "distnb.wire.exceptions": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
     "distnb.common.addresses": "[fsspec]",
+    "distnb.common.machine": "[threadpoolctl]",
     "distnb.formats": "numpy [pyarrow] [scipy] [zstandard]",
     "distnb.formats.libraries": "numpy [PIL] [h5netcdf] [h5py] [pyarrow] [tifffile] [zarr]",
     "distnb.client.sparse": "numpy [scipy]",

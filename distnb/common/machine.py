@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-__all__ = ["NodeMemory", "cores", "node_memory", "runnable"]
+__all__ = ["NodeMemory", "blas_threads", "cores", "node_memory", "runnable"]
 
 
 class NodeMemory(NamedTuple):
@@ -44,6 +45,15 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@cache
+def blas_threads() -> int:
+    """Return how many threads the BLAS of this process starts, as it was when first asked for."""
+    from threadpoolctl import threadpool_info  # it looks at all libraries that are loaded
+
+    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max(pools, default=1)
 
 
 def runnable(root: Path = Path("/")) -> int:

@@ -10,6 +10,12 @@ cdef extern from *:
     object distnb_bare(object kind, object none)
 
 cdef extern from "Python.h":
+    ctypedef struct PyObject
+    ctypedef struct PySliceObject:
+        PyObject *start
+        PyObject *stop
+        PyObject *step
+    PyObject *Py_None
     void *PyEval_GetGlobals()
 
 cdef inline Py_ssize_t running():
@@ -61,3 +67,15 @@ cdef inline Py_ssize_t of_both(cnp.ndarray a, cnp.ndarray b):
 
 cdef inline bint in_c(cnp.ndarray a):
     return cnp.PyArray_IS_C_CONTIGUOUS(a)
+
+cdef inline bint is_fixed(object k, object kinds):
+    cdef PySliceObject *parts = <PySliceObject *>k
+    return (
+        _is_of(parts.start, kinds) and _is_of(parts.stop, kinds) and _is_of(parts.step, kinds)
+    )
+
+cdef inline bint _is_of(PyObject *part, object kinds):
+    if part is Py_None:
+        return True
+    kind = type(<object>part)
+    return kind is int or kind in kinds

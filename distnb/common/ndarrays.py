@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from itertools import zip_longest
 from math import prod
 from typing import Any
@@ -17,6 +17,7 @@ __all__ = [
     "address",
     "bare",
     "in_c",
+    "is_fixed",
     "is_of",
     "nbytes",
     "of_both",
@@ -73,3 +74,12 @@ def of_both(a: np.ndarray, b: np.ndarray) -> int:
 def in_c(a: np.ndarray) -> bool:
     """Tell whether an array is in C order."""
     return a.flags.c_contiguous
+
+
+def is_fixed(k: Any, kinds: Set[type]) -> bool:
+    """Tell whether the parts of a slice are None, or of types of numbers that never change."""
+    return (
+        (k.start is None or type(k.start) in kinds)
+        and (k.stop is None or type(k.stop) in kinds)
+        and (k.step is None or type(k.step) in kinds)
+    )

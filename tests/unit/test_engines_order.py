@@ -32,10 +32,12 @@ def by_ranks(operand, axes, base, size):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("dist", ["block", "one", "window"])
+@pytest.mark.parametrize("dist", ["block", "one", "window", "cyclic"])
 def test_whole_arrays_are_reduced_in_that_order(shape, size, dist):
     """Along any axes: numbers by engines' trees, rows as NumPy has them in another shape."""
-    layout = {"block": default_layout, "one": on_one, "window": of_window}[dist](shape, size)
+    layout = {"block": default_layout, "one": on_one, "window": of_window, "cyclic": dealt}[dist](
+        shape, size
+    )
     base, operand = elements(shape), Placed.whole(shape, layout)
     if not layout.in_order(shape):
         axes = tuple(range(len(shape)))
@@ -53,6 +55,10 @@ def test_whole_arrays_are_reduced_in_that_order(shape, size, dist):
             if number is not None:
                 assert_same_as_numpy(number(base), want[()])
                 assert not number.plain or np.add.reduce(base, None) == want
+
+
+def dealt(shape, size):
+    return make_layout(shape, size, "cyclic")
 
 
 def on_one(shape, size):

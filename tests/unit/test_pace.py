@@ -19,7 +19,7 @@ class Loop:
     """
 
     def __init__(self, monkeypatch, costs, large=4, small=8):
-        self.now, self.costs, self.large, self.small = 0.0, costs, large, small
+        self.now, self.costs, self.large, self.small, self.size = 0.0, costs, large, small, LARGE
         self.session = SimpleNamespace(
             connection=SimpleNamespace(finished=0, young=False),
             small_steps=0,
@@ -27,12 +27,16 @@ class Loop:
             flush=self.flush,
         )
         self.recorded = self.flushes = 0
-        self.pace = pace.Pace()
+        self.paces = pace.Paces()
         self.ways, self.steps = [], []
         monkeypatch.setattr(pace, "perf_counter", lambda: self.now)
         monkeypatch.setattr(large_steps, "perf_counter", lambda: self.now)
         self.session.large = large_steps.LargeSteps()
-        self.pace.__init__()
+        self.paces.__init__()
+
+    @property
+    def pace(self):
+        return self.paces.now
 
     def flush(self):
         self.session.connection.finished += self.recorded
@@ -41,23 +45,25 @@ class Loop:
     def turn(self):
         self.ways.append(self.pace.way)
         for _ in range(self.large):
-            if not self.pace.is_small(self.session, LARGE):
+            if not self.paces.is_small(self.session, self.size):
                 self.session.small_steps = -1
-                self.session.large.add(LARGE)
+                self.session.large.add(pace.judged_by(self.size))
                 self.recorded += 1
             self.steps.append(self.pace.way)
             self.now += self.costs[self.pace.way] / self.large
+            if self.pace.way == pace.NOTEBOOK:
+                self.session.large.touch()  # as it has done the step
         for _ in range(self.small):
             self.step()
 
     def step(self):
-        assert self.pace.is_small(self.session, 1000)
+        assert self.paces.is_small(self.session, 1000)
         if self.recorded:  # engines are busy
             if self.pace.is_patient(self.session):
                 self.recorded += 1
                 return
             self.pace.wait(self.session)
-        self.pace.waited(self.session)
+        self.paces.waited(self.session)
 
 
 @pytest.fixture
@@ -90,7 +96,8 @@ def test_the_best_is_found_behind_a_better_one(loop):
 def test_steps_between_large_ones_go_with_them(loop):
     """Up to what is tiny; where the notebook does large steps, it does these, too."""
     found = loop(seconds(0.02, 0.02, 0.02))
-    asked, session = found.pace.is_small, found.session
+    asked, session = found.paces.is_small, found.session
+    found.pace.way = pace.WAIT
     assert asked(session, pace.SMALL_STEP)
     session.small_steps = -1  # a large one was recorded
     assert asked(session, MB)
@@ -122,7 +129,7 @@ def test_nothing_is_tried_where_no_step_is_large(loop):
     found = loop(seconds(0.02, 0.01, 0.01), large=0)
     for _ in range(1000):
         found.turn()
-    assert {*found.ways} == {pace.WAIT}
+    assert {*found.ways} == {pace.NOTEBOOK}
 
 
 @pytest.mark.parametrize("best", [pace.WAIT, pace.NOTEBOOK])
@@ -140,17 +147,61 @@ def test_the_notebook_is_not_tried_where_engines_are_quicker_than_memory(loop):
     found = loop(seconds(1e-3, 1e-3, 1e-3), small=0)  # 64 MB
     for _ in range(1000):
         found.turn()
-    assert {*found.ways} == {pace.WAIT}
+    assert {*found.ways[100:]} == {pace.WAIT}
 
 
-@pytest.mark.parametrize(("wait", "best"), [(0.02, pace.WAIT), (0.2, pace.NOTEBOOK)])
-def test_loops_that_will_be_compiled_are_thought_quicker(loop, wait, best):
+@pytest.mark.parametrize(("after", "best"), [(0.005, pace.WAIT), (0.02, pace.NOTEBOOK)])
+def test_loops_that_will_be_compiled_are_thought_quicker(loop, after, best):
     """Until then engines take longer; who judges by that would never let it come so far."""
-    found = loop(seconds(wait, wait, 0.01), small=0)
-    for _ in range(300):
-        found.session.connection.young = True  # as each reply says
+    found = loop(seconds(0.02, 0.02, 0.01), small=0)
+    for k in range(900):
+        found.session.connection.young = k < 60  # as each reply says
+        if k == 60:
+            assert found.ways[-20:].count(pace.WAIT) > 15
+            found.costs = seconds(after, after, 0.01)
         found.turn()
-    assert found.ways[-100:].count(best) > 80
+    assert found.ways[-300:].count(best) > 200
+
+
+def test_what_is_never_compiled_is_thought_quicker_once(loop):
+    found = loop(seconds(0.02, 0.02, 0.01), small=0)
+    for _ in range(900):
+        found.session.connection.young = True
+        found.turn()
+    assert found.ways[-600:].count(pace.NOTEBOOK) > 500
+
+
+def test_a_program_goes_on_in_the_way_that_was_best_for_it(loop):
+    """Programs that come by turns, with pauses between: each is known by its first large step."""
+    found = loop(seconds(0.02, 0.02, 0.02), small=0)
+    ways = {LARGE: [], 2 * LARGE: []}
+    for _ in range(40):
+        for size, best in ((LARGE, pace.WAIT), (2 * LARGE, pace.NOTEBOOK)):
+            found.now += 1.0
+            found.size, found.costs = size, {**seconds(0.02, 0.02, 0.02), best: 0.01}
+            first = len(found.steps)
+            for _ in range(8):
+                found.turn()
+            ways[size].append(found.steps[first:])
+    assert sum(way.count(pace.WAIT) for way in ways[LARGE][-10:]) > 200
+    assert sum(way.count(pace.NOTEBOOK) for way in ways[2 * LARGE][-10:]) > 200
+
+
+def test_few_programs_are_remembered(loop):
+    found = loop(seconds(0.02, 0.02, 0.02), small=0)
+    for k in range(200):
+        found.now, found.size = found.now + 1.0, LARGE + k
+        found.turn()
+    assert len(found.paces._known) == 64
+
+
+def test_a_step_beyond_the_limit_takes_the_others_of_a_new_program_along(loop):
+    found = loop(seconds(0.02, 0.02, 0.02), small=0)
+    found.turn()
+    assert found.pace.way == pace.NOTEBOOK
+    found.size = 65 * MB
+    found.turn()
+    assert found.pace.way == pace.WAIT
 
 
 def test_what_is_slow_is_not_tried_for_long(loop):
@@ -164,10 +215,10 @@ def test_what_is_slow_is_not_tried_for_long(loop):
 def test_a_pause_is_no_price(loop):
     """Somebody reads what a cell has shown before he runs it again."""
     found = loop(seconds(0.01, 0.02, 0.02))
-    for k in range(100):
+    for k in range(200):
         found.now += 60.0 * (k % 5 == 4)
         found.turn()
-    assert found.ways.count(pace.WAIT) > 80
+    assert found.ways[-120:].count(pace.WAIT) > 100
 
 
 @pytest.mark.parametrize("best", [pace.WAIT, pace.NOTEBOOK])
@@ -199,6 +250,6 @@ def test_steps_beyond_the_limit_are_engines(loop):
     for _ in range(100):
         found.turn()
     assert found.pace.way == pace.NOTEBOOK
-    assert found.pace.is_small(found.session, 64 * MB)
-    assert not found.pace.is_small(found.session, 65 * MB)
-    assert found.pace.is_small(found.session, pace.SMALL_STEP)
+    assert found.paces.is_small(found.session, 64 * MB)
+    assert not found.paces.is_small(found.session, 65 * MB)
+    assert found.paces.is_small(found.session, pace.SMALL_STEP)

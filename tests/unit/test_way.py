@@ -9,7 +9,8 @@ import pytest
 
 import distnb as dnb
 from distnb.client.batching.rounds import Rounds
-from distnb.client.reach import small_steps
+from distnb.client.reach import pace, small_steps
+from distnb.client.session.large_steps import ENOUGH
 
 pytestmark = [
     pytest.mark.tier("test"),
@@ -56,6 +57,8 @@ def operands(monkeypatch):
     monkeypatch.setattr(dnb.config, "flush_idle", 60)
     with dnb.inprocess(1) as session:
         session.recorder._rounds = Rounds(None)  # on a slow machine a batch would be full
+        session.extensions[pace.Paces].now.way = pace.WAIT  # a program that goes on for long
+        session.large.begin(ENOUGH)
         a, b = dnb.ones(N), dnb.ones(N)
         session.flush()
         kept = [a + b for _ in range(3)]

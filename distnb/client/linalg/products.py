@@ -34,15 +34,18 @@ from distnb.client.math.core_axes import Wanted, core_axes, delivered_at, places
 from distnb.client.math.ufuncs import add_facts
 from distnb.client.reach.admission import admitted, read_of
 from distnb.client.reach.decorators import in_reach
+from distnb.client.reach.methods import dots
 from distnb.client.reach.rehearsal import part, promise
-from distnb.client.reach.small_products import product, quick_dot
+from distnb.client.reach.small_products import product
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
+from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
+from distnb.common.machine import blas_threads
 from distnb.geometry.layout import Ints, Layout, replicated
 from distnb.geometry.views import View, broadcast_shapes
 
@@ -50,6 +53,8 @@ __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
 #: Multiplications and additions, and bytes, of products that NumPy does in 20 ms or so.
 _WORK, _TOUCHED = 1 << 31, 1 << 28
+#: So many times as many are the notebook's if BLAS has as many threads there as all engines have.
+_EQUAL = 16
 #: Dtypes that BLAS multiplies; others take many times as long.
 _BLAS = "fdFD"
 
@@ -122,6 +127,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
 
 
 @stands_for(np.dot)
+@dots
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     """Sum products over the last axis of one array and the last but one of the other.
 
@@ -148,8 +154,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     6.0
     """
     if out is None and isinstance(a, Array) and isinstance(b, Array):
-        of_vectors = a.ndim == b.ndim == 1
-        found = quick_dot(a, b) if of_vectors else product(a, b, matmul, run=np.dot)
+        found = product(a, b, matmul, run=np.dot)
         if found is not None:
             return found
     return _dot(a, b, out)
@@ -372,14 +377,14 @@ def _check(name: str, a: Array, b: Array) -> None:
 def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
     """Multiply in the notebook what takes NumPy a few milliseconds; return None if it is not.
 
-    BLAS has all cores there, too, so that engines would be no quicker, and waited for.
+    BLAS has all cores there, too, so that engines would be no quicker, and waited for. They would
+    be slower where it was just used: its threads look for more work for 0.1 s, on engines' cores.
     """
     session, shape = a.session, _shape(a.shape, b.shape)
     if shape is None or not min(a.size, b.size):
         return None
     work, nbytes = 2 * a.size * b.size // max(a.shape[-1], 1), prod(shape) * dtype.itemsize
-    most = _WORK if dtype.char in _BLAS else _WORK >> 6
-    if work > most or read_of(a) + read_of(b) + nbytes > _TOUCHED:
+    if work > _most_work(session, dtype) or read_of(a) + read_of(b) + nbytes > _TOUCHED:
         return None
     if not admitted(session, (a, b), 0) or (x := a.near) is None or (y := b.near) is None:
         return None
@@ -390,9 +395,18 @@ def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
         if memory is None:  # engines hold it, or say that there is no room
             return None
     found = np.asarray(watched("matmul", np.matmul, x, y, out=memory))
+    session.large.touch()
     if memory is not None:
         return made_of(session, found, layout.layout(), memory)
     return fresh(session, found, layout) if shape else found[()]
+
+
+def _most_work(session: Session, dtype: np.dtype) -> int:
+    """Return how much of a product of a dtype is the notebook's."""
+    if dtype.char not in _BLAS:
+        return _WORK >> 6
+    theirs = sum(about.get("threads", 1) for about in session.transport.about)
+    return _WORK * _EQUAL if blas_threads() >= theirs else _WORK
 
 
 def _shape(a: Ints, b: Ints) -> Ints | None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.spilling import bring_back, may_come
-from distnb.client.reach.pace import SMALL_STEP, Pace, judged_by
+from distnb.client.reach.pace import SMALL_STEP, Pace, Paces, judged_by
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -60,7 +60,7 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
         return False
     if config.place == "engines":
         return False
-    pace: Pace = session.extensions[Pace]
+    pace: Paces = session.extensions[Paces]
     if config.place == "auto" and not pace.is_small(session, nbytes):
         session.small_steps = -1
         session.large.add(judged_by(nbytes))
@@ -71,7 +71,7 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     wanted: Wanted = session.extensions[Wanted]
     with session.recorder.lock:  # nothing is recorded between what is asked and what is done
         worth = [_pays(base, wanted) for base in away]  # each is wanted once more
-        if not all(worth) or not _ready(session, pace, away):
+        if not all(worth) or not _ready(session, pace.now, away):
             return False
         if not all(_come(base, wanted) for base in away):
             return False
@@ -189,7 +189,7 @@ def _fetched(base: Base, wanted: Wanted) -> bool:
 
 def mask_counted(session: Session) -> None:
     """Note that engines were asked how many elements a mask leaves, before more can be recorded."""
-    pace: Pace = session.extensions[Pace]
+    pace: Paces = session.extensions[Paces]
     with session.recorder.lock:
         pace.waited(session)
 
@@ -199,7 +199,7 @@ def is_mine(session: Session, nbytes: int) -> bool:
     place = config.place
     return place == "notebook" or (
         place == "auto"
-        and (nbytes <= SMALL_STEP or session.extensions[Pace].is_small(session, nbytes))
+        and (nbytes <= SMALL_STEP or session.extensions[Paces].is_small(session, nbytes))
     )
 
 

@@ -361,7 +361,8 @@ def _split(layout: Layout, shape: Ints, size: int) -> tuple[int, dict[int, tuple
     for rank in range(size):
         coords = layout.grid.coords(rank)
         if coords is not None:
-            low, high = layout.axes[split].bounds(n, p, coords[g] if g >= 0 else 0)
+            # What one coordinate has is all of it, however it would deal it out.
+            low, high = layout.axes[split].bounds(n, p, coords[g]) if p > 1 else (0, n)
             if low < high:
                 found[rank] = low, high
     return split, found

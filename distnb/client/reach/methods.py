@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Shape, Subscript
 from distnb.client.handle.array import Array
 from distnb.client.handle.fields import Fields, at_hand, beside, fresh, near_of
-from distnb.client.reach.small_products import product
+from distnb.client.reach.small_products import product, quick_dot
 from distnb.client.reach.small_reductions import accumulated, quick_reduction
 from distnb.client.reach.small_steps import (
     done,
@@ -26,10 +26,12 @@ from distnb.client.reach.small_views import indexed, with_units
 from distnb.common.config import config
 from distnb.ops.fast import FAST
 
-__all__ = ["calls", "computes", "multiplies", "reads", "reduction", "reshaped", "stores"]
+__all__ = ["calls", "computes", "dots", "multiplies", "reads", "reduction", "reshaped", "stores"]
 
 #: Types of axes.
 _AXES = frozenset((int, tuple, type(None)))
+#: What each call asks for, which takes a lookup less here than in NumPy.
+_UFUNC, _MATMUL = np.ufunc, np.matmul
 
 
 def reads(long: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -80,6 +82,19 @@ def multiplies(long: Callable[[Any, ArrayLike], Any]) -> Callable[[Any, ArrayLik
     return method
 
 
+def dots(long: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of ``np.dot``; ``long`` does what is not of two vectors in reach."""
+
+    @wraps(long)
+    def function(a: ArrayLike, b: ArrayLike, out: Any = None) -> Any:
+        x, y = cast("Any", a), cast("Any", b)
+        vectors = out is None and isinstance(x, Fields) and isinstance(y, Fields)
+        found = quick_dot(x, y, True) if vectors else None
+        return long(a, b, out) if found is None else found
+
+    return function
+
+
 def calls(long: Callable[..., Any]) -> Callable[..., Any]:
     """Return the method that NumPy's ufuncs call; ``long`` does what is not in reach."""
 
@@ -88,7 +103,7 @@ def calls(long: Callable[..., Any]) -> Callable[..., Any]:
         self: Array, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: Any
     ) -> Any:
         kind: type = type(ufunc)  # Numba's are of a class of their own
-        if kind is not np.ufunc:
+        if kind is not _UFUNC:
             inputs, options = as_numpys(ufunc, method, inputs, options)
         found = called(ufunc, method, inputs, options)
         return long(self, ufunc, method, *inputs, **options) if found is None else found
@@ -124,9 +139,9 @@ def as_numpys(
 
 def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Do what NumPy hands on of a ufunc, as :func:`quick`; None if it is another operation."""
-    if method == "__call__" and not options and ufunc is not np.matmul:
+    if method == "__call__" and not options and ufunc is not _MATMUL:
         return of_ufunc(ufunc, inputs, True)
-    if ufunc is np.matmul:
+    if ufunc is _MATMUL:
         ours = not options and isinstance(inputs[0], Fields) and isinstance(inputs[1], Fields)
         return product(inputs[0], inputs[1], None, True) if ours else None
     if method == "accumulate":

@@ -5,7 +5,8 @@ ways are open: engines are waited for at each turn; they do small steps, too; or
 large steps. Where only large steps come, the notebook may do these, too: messages and commands cost
 engines about as much as the smallest of them. Which way is best depends on how many steps of which
 kind there are, and on what engines make of them together. So each is tried on as many bytes, that
-which is taken first, and the quickest one is taken until it is time to try again.
+which is taken first, and the quickest one is taken until it is time to try again. A new program
+begins in the notebook, for many are over before engines would have begun.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from time import perf_counter
 from distnb.client.session.large_steps import ENOUGH, PAUSE, LargeSteps
 from distnb.client.session.session import Session
 
-__all__ = ["SMALL_STEP", "Pace", "judged_by"]
+__all__ = ["SMALL_STEP", "Pace", "Paces", "judged_by"]
 
 #: The ways.
 WAIT, RECORD, NOTEBOOK = "wait", "record", "notebook"
@@ -35,12 +36,17 @@ _BETWEEN = 64
 #: Bytes of large steps that are done in a way that is tried, at least and at most: as many as take
 #: so many seconds, for what it costs to begin is no price.
 _TRIED, _MOST_TRIED, _TRIAL = 128 << 20, 1 << 30, 0.02
+#: Bytes of large steps that the notebook does of a new program before other ways are tried, and
+#: seconds that it does them at most.
+_FIRST, _FIRST_SECONDS = 1 << 30, 0.25
 #: How many times as many are done in the one that was best; and at most, as these are as many times
 #: more if it is the best once more. What engines do can well be another program's.
 _KEPT = 4
 _MOST_KEPT = {WAIT: 256, RECORD: 256, NOTEBOOK: 128}
 #: Another way is taken if its price is a smaller part of that of the one which was best before.
 _SAME = 0.85
+#: Seconds without a large step, after which another program begins; and so many are known.
+_ANOTHER, _PROGRAMS = 0.05, 64
 #: Seconds for a byte, up to which engines are quicker than the notebook, which goes through memory
 #: once for each step: what fused steps take.
 _QUICK = 50e-12
@@ -59,15 +65,17 @@ class Pace:
     """The way in which small and large steps take turns, and what others took."""
 
     def __init__(self) -> None:
-        self.way = WAIT
+        self.way = NOTEBOOK
         #: Way -> seconds for a byte of large steps, while ways are tried; whether one is measured.
         self._prices, self._measured = dict[str, float](), False
         #: Bytes of each that is tried; the way that was best, and for how many times as many.
         self._tried, self._best, self._kept = _TRIED, WAIT, _KEPT
         #: Bytes that this way has, and seconds that it is tried at most.
-        self._quota, self._longest = ENOUGH, inf
+        self._quota, self._longest = _FIRST, _FIRST_SECONDS
         #: Commands that engines had done when last waited for, and how often few were new.
         self._done = self._turns = 0
+        #: Whether the way was taken for what loops that are yet to be compiled will take.
+        self._hoped = False
         #: When that was.
         self._before = perf_counter()
 
@@ -151,23 +159,36 @@ class Pace:
         if self._best in self._prices:
             self._prices[self._best] *= _SAME
         best = min(self._prices, key=lambda way: self._prices[way])
+        self._hoped = session.connection.young and (self._hoped or best != NOTEBOOK)
         kept = _KEPT * self._kept if best == self._best else _KEPT
         self._best, self._kept = best, min(kept, _MOST_KEPT[best])
         self._measured, self._turns, self._prices = False, 0, {}
         # What engines do without the notebook is judged as seldom as at first.
         self._take(session, best, self._tried * self._kept * (4 if best == WAIT else 1))
 
+    def leave(self, session: Session) -> None:
+        """Let another program begin: what is measured will be measured anew."""
+        if not self._measured:
+            self._quota = max(self._quota - session.large.nbytes, 1)
+
+    def go_on(self, session: Session) -> None:
+        """Go on with the program that this is of."""
+        self._turns, self._done = 0, session.connection.finished
+        self._begin(session.large, self._longest)
+
     def is_small(self, session: Session, nbytes: int) -> bool:
-        """Tell whether a step on so much memory is the notebook's."""
-        if nbytes <= _TINY_STEP or (nbytes <= SMALL_STEP and session.small_steps >= 0):
-            return True
+        """Tell whether a step on so much memory, which is not so small, is the notebook's."""
         counted = judged_by(nbytes)
         if counted and self._is_over(session):
             self._end(session)
         if self.way != NOTEBOOK:
             return False
+        if nbytes > _LARGEST_STEP:
+            if self._best == WAIT and not self._prices and not self._measured:
+                self._take(session, WAIT, ENOUGH)  # others are to go with such a step
+            return False
         session.large.add(counted)
-        return nbytes <= _LARGEST_STEP
+        return True
 
     def _is_over(self, session: Session) -> bool:
         """Tell whether it is time to judge this way."""
@@ -178,7 +199,8 @@ class Pace:
 
     def _share(self, session: Session) -> float:
         """Return which part of what engines' steps take these are thought to take later."""
-        return _COMPILED if session.connection.young and self.way != NOTEBOOK else 1.0
+        young = session.connection.young and not self._hoped and self.way != NOTEBOOK
+        return _COMPILED if young else 1.0
 
     def _end(self, session: Session) -> None:
         """Take another way, unless another thread has just done so."""
@@ -203,3 +225,39 @@ class Pace:
             # Waiting is right, however much it costs: a row of small steps is not for engines.
             self._prices = {**self._prices, RECORD: inf} if self._prices else {WAIT: 0.0}
             self._choose(session)
+
+
+class Paces:
+    """The pace of each program, or each cell.
+
+    What comes after a pause is taken for another program. It is the same one as before if its first
+    large step is on as many bytes.
+    """
+
+    def __init__(self) -> None:
+        self.now = Pace()
+        self._known = dict[int, Pace]()
+
+    def is_small(self, session: Session, nbytes: int) -> bool:
+        """Tell whether a step on so much memory is the notebook's."""
+        if nbytes <= _TINY_STEP or (nbytes <= SMALL_STEP and session.small_steps >= 0):
+            return True
+        if judged_by(nbytes) and session.large.idle > _ANOTHER:
+            with session.recorder.lock:
+                self._begin(session, nbytes)
+        return self.now.is_small(session, nbytes)
+
+    def _begin(self, session: Session, nbytes: int) -> None:
+        """Go on with the program whose first large step is on so many bytes."""
+        found = self._known.pop(nbytes, None) or Pace()
+        self._known[nbytes] = found
+        if len(self._known) > _PROGRAMS:
+            del self._known[next(iter(self._known))]
+        self.now.leave(session)
+        self.now = found
+        found.go_on(session)
+
+    def waited(self, session: Session) -> None:
+        """Note that engines were waited for: arrays came in reach, or a mask was counted."""
+        session.large.touch()
+        self.now.waited(session)

@@ -54,19 +54,23 @@ class Promise:
         What it is called with.
     """
 
-    __slots__ = ("_args", "_find", "_found", "depth")
+    __slots__ = ("_args", "_find", "_found", "_shape", "_size", "depth")
 
     def __init__(self, depth: int, find: Callable[..., Layout], args: tuple[Any, ...]) -> None:
         self._find = find
         self._args = args
         self._found: Layout | None = None
+        #: Shape and engines of an elementwise result, whose operands are the arguments; else None.
+        self._shape: Ints | None = None
+        self._size = 0
         self.depth = depth
 
     def layout(self) -> Layout:
         """Return it."""
         if self._found is None:
-            self._found = _one_of(self._find(*self._args))
-            self._args, self.depth = (), 0
+            args = self._args if self._shape is None else (self._args, self._shape, self._size)
+            self._found = _one_of(self._find(*args))
+            self._args, self._shape, self.depth = (), None, 0
         return self._found
 
     def settled(self) -> Any:
@@ -89,37 +93,66 @@ def promised(
     """
     if not away:
         return None if fits(nd.nbytes(near)) else default_layout(near.shape, session.size)
-    shown: tuple[int, ...] = near.shape
-    known: list[Any] = []
     first: Any = None
-    depth, alike = 0, True
-    for x in away:  # as :func:`told` does, but this is a third of what a small step takes
-        if x._whole is None:
-            promise, shape, view = x.promise, x._near.shape, None  # type: ignore[union-attr]
-        else:
-            base = x._base
-            promise, shape = base.promise or base.layout, base.shape
-            mine = x._near  # None if another thread has given it to the engines just now
-            whole = mine is not None and mine is base.near
-            view = None if whole else x._key or x.dview  # type: ignore[attr-defined]
-        if type(promise) is Promise:
-            if promise._found is not None:
-                promise = promise._found
-            elif promise.depth >= depth:
-                depth = promise.depth + 1
-        if first is None:
-            first = promise
-        alike = alike and view is None and promise is first
-        known.append((promise, shape, view))
-    if alike and known[0][1] == shown:
-        if type(first) is not Promise:
-            return _followed(first, shown, session.size)
-        if first._find is _found:  # such a layout gives itself again
-            return first
+    for x in away:
+        found = _of_whole(x, near)
+        if found is None or (first is not None and found is not first):
+            return _of_pieces(session, away, near)
+        first = found
+    if type(first) is not Promise:
+        return _followed(first, near.shape, session.size)
+    if first._find is _found:  # such a layout gives itself again
+        return first
+    return _of_pieces(session, away, near)
+
+
+def _of_whole(x: Fields, near: np.ndarray) -> Any:
+    """Return the layout of an array in reach, or what promises it; None of views, or other shapes.
+
+    What it is views of is looked at as little as can be: this is a third of what a step takes.
+    """
+    mine: Any = x._near
+    if x._whole is None:
+        promise = x.promise
+    else:
+        base = x._base
+        if mine is not base.near:
+            return None
+        promise = base.promise
+        if promise is None:
+            promise = base._layout
+    if mine is None or not nd.same_shape(mine, near):  # None: another thread gave it to engines
+        return None
+    if type(promise) is Promise:
+        one: Promise = promise
+        return one if one._found is None else one._found
+    return promise
+
+
+def _of_pieces(session: Session, away: Sequence[Fields], near: np.ndarray) -> Layout | Promised:
+    """Return what promises the layout of an elementwise result of any operands."""
     made: Promise = nd.bare(Promise)
-    made._find, made._found, made.depth = _found, None, depth
-    made._args = (known, shown, session.size)
-    return made if depth <= DEEPEST else made.layout()
+    made._find, made._found, made.depth = _found, None, 0
+    made._shape, made._size = near.shape, session.size
+    if len(away) == 1:
+        made._args = (_known(away[0], made),)
+    elif len(away) == 2:
+        made._args = (_known(away[0], made), _known(away[1], made))
+    else:
+        made._args = tuple([_known(x, made) for x in away])
+    return made if made.depth <= DEEPEST else made.layout()
+
+
+def _known(x: Any, made: Promise) -> tuple[Any, Ints, Any]:
+    """Return what is :func:`told` of an operand; note on how many promises the result builds."""
+    what = told(x)
+    if type(what[0]) is Promise:
+        one: Promise = what[0]
+        if one._found is not None:
+            return one._found, what[1], what[2]
+        if one.depth >= made.depth:
+            made.depth = one.depth + 1
+    return what
 
 
 def told(x: Array) -> tuple[Any, Ints, Any]:
@@ -129,9 +162,14 @@ def told(x: Array) -> tuple[Any, Ints, Any]:
     """
     if x._whole is None:
         return x.promise, x._near.shape, None  # type: ignore[union-attr]
-    base, near = x.dbase, x._near
-    view = None if near is not None and near is base.near else x._key or x.dview
-    return base.promise or base.layout, base.shape, view
+    base, near = x.dbase if x._base is None else x._base, x._near
+    view: Any = None
+    if near is None or near is not base.near:  # None: another thread has given it to the engines
+        view = x.dview if x._key is None else x._key
+    promise = base.promise
+    if promise is None:
+        promise = base.layout if base._layout is None else base._layout
+    return promise, base.shape, view
 
 
 def _found(known: Sequence[tuple[Any, Ints, Any]], shape: Ints, size: int) -> Layout:

@@ -10,4 +10,4 @@ from distnb.client.reach.small_steps cimport done
 @cython.locals(nbytes=Py_ssize_t, large=bint)
 cpdef product(Fields x, Fields y, object long, bint seen=*, object run=*)
 cdef bint _is_of_vector(object one, object other)
-cpdef quick_dot(Fields x, Fields y)
+cpdef quick_dot(Fields x, Fields y, bint seen=*)

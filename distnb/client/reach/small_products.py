@@ -8,7 +8,6 @@ import numpy as np
 from numpy import ndarray
 
 import distnb.common.ndarrays as nd
-from distnb.client.handle.array import Array
 from distnb.client.handle.fields import Fields, fits, fresh, is_away, near_of
 from distnb.client.reach.admission import admitted
 from distnb.client.reach.promised_layouts import promised
@@ -20,6 +19,7 @@ __all__ = ["product", "quick_dot"]
 
 #: Bytes of a matrix that BLAS multiplies by a vector in 20 ms or so.
 _LARGE = 1 << 28
+_DOT = np.dot
 
 
 def product(x: Fields, y: Fields, long: Any, seen: bool = False, run: Any = np.matmul) -> Any:
@@ -65,7 +65,7 @@ def _is_of_vector(one: np.ndarray, other: np.ndarray) -> bool:
     return fits(nbytes // min(one.shape[0], other.shape[-1]))
 
 
-def quick_dot(x: Array, y: Array) -> Any:
+def quick_dot(x: Fields, y: Fields, seen: bool = False) -> Any:
     """Multiply two small vectors in reach; return None if they are something else.
 
     By ``np.dot``, which adds in another order than ``np.matmul`` where vectors have strides.
@@ -77,4 +77,4 @@ def quick_dot(x: Array, y: Array) -> Any:
         return None
     if config.place == "engines" and (is_away(x) or is_away(y)):
         return None
-    return done(np.dot, (one, other))
+    return done(_DOT, (one, other), seen)

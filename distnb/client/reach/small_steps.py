@@ -267,7 +267,8 @@ def of_call(
 ) -> Any:
     """Do what a call of a ufunc does, or of what stands for it, as :func:`quick`."""
     if len(inputs) != ufunc.nin:
-        return None
+        into = not options and len(inputs) == ufunc.nargs == ufunc.nin + 1
+        return quick_out(ufunc, inputs[:-1], inputs[-1]) if into else None
     if options:
         out = len(options) == 1 and "out" in options
         return quick_out(ufunc, inputs, options["out"]) if out else None

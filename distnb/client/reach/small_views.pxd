@@ -7,7 +7,6 @@ from distnb.client.reach.promised_layouts cimport promised
 
 cpdef indexed(Fields x, object key)
 cpdef bint is_plain(object key)
-cdef bint _is_fixed(object key)
 @cython.locals(depth=int)
 cdef _seen(Fields x)
 cpdef turned(Fields x, object axes)

@@ -77,21 +77,16 @@ def is_plain(key: Subscript) -> bool:
     It is kept, so nothing in it may change.
     """
     if type(key) is not tuple:
-        return type(key) in _PLAIN and (type(key) is not slice or _is_fixed(key))
-    for k in key:  # bool is another type, as is an array  # noqa: SIM110 - half the time of all()
-        if type(k) not in _PLAIN or (type(k) is slice and not _is_fixed(k)):
+        kind = type(key)
+        return nd.is_fixed(key, _PLAIN) if kind is slice else kind in _PLAIN
+    for k in key:  # bool is another type, as is an array
+        kind = type(k)
+        if kind is slice:
+            if not nd.is_fixed(k, _PLAIN):
+                return False
+        elif kind is not int and kind not in _PLAIN:
             return False
     return True
-
-
-def _is_fixed(key: Any) -> bool:
-    """Tell whether the parts of a slice are numbers, and none that may change."""
-    start, stop, step = key.start, key.stop, key.step
-    return (
-        (start is None or type(start) in _PLAIN)
-        and (stop is None or type(stop) in _PLAIN)
-        and (step is None or type(step) in _PLAIN)
-    )
 
 
 def with_units(x: Array, shown: np.ndarray) -> Any:

@@ -268,6 +268,7 @@ def done(session: Session, op: str, template: Template, inputs: Sequence[Any], o
     arrays = [x for x in (*inputs, out) if isinstance(x, Array)]
     if admitted(session, arrays, template.nbytes):
         found = _computed(session, table.ELEMENTWISE[op], template, inputs, out)
+        session.large.touch()
         if found is not None:
             return found
     return operation_cache.repeat(session, op, template, inputs, out)

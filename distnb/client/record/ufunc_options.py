@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
@@ -165,10 +166,9 @@ def brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) -
     session = away[0].session
     if any(x.session is not session for x in arrays):
         return None
-    if _size((*inputs, one)) > QUICK:  # engines do it, and want them there
-        return None
-    if not admitted(session, away, 2 * sum(x.nbytes for x in arrays)):
-        return None
+    nbytes = _touched((*inputs, one))
+    if nbytes > QUICK or not admitted(session, away, nbytes):
+        return None  # engines do it, and want them there
     return quick(run, inputs) if one is None else quick_out(run, inputs, one)
 
 
@@ -193,14 +193,14 @@ def come_in_reach(
         not away or any(np.ndim(x) for x in inputs if not isinstance(x, Array))
     ):
         return None  # its layout is another one's
-    if _size((*inputs, *outs, where)) > QUICK:
-        return None
-    return away if admitted(session, arrays, 2 * sum(x.nbytes for x in arrays)) else None
+    return away if admitted(session, arrays, _touched((*inputs, *outs, where))) else None
 
 
-def _size(operands: Sequence[Any]) -> float:
-    """Return bytes that no result exceeds; infinite if shapes do not fit, which is told later."""
+def _touched(operands: Sequence[Any]) -> int:
+    """Return how many bytes a step reads and writes, about; many if shapes do not fit."""
+    arrays = [x for x in operands if isinstance(x, Array | np.ndarray)]
     try:
-        return 16 * prod(broadcast_shapes(*[np.shape(x) for x in operands if x is not None]))
+        made = prod(broadcast_shapes(*[x.shape for x in arrays]))
     except ValueError:
-        return np.inf
+        return sys.maxsize  # which is told later
+    return sum(x.nbytes for x in arrays) + made * max(x.dtype.itemsize for x in arrays)

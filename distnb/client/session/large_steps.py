@@ -28,7 +28,7 @@ class LargeSteps:
     __slots__ = ("_last", "_pause", "_since", "enough", "nbytes")
 
     def __init__(self) -> None:
-        self.begin(ENOUGH)
+        self.begin(0)  # the first of them ask
 
     def begin(self, enough: int, pause: float = PAUSE) -> None:
         """Begin to count; ``pause`` is longer than a step takes, if these cost what they did."""
@@ -46,6 +46,15 @@ class LargeSteps:
         if now - self._last > self._pause:
             self._pause, self.nbytes, self._since = inf, 0, now
         self._last = now
+
+    def touch(self) -> None:
+        """Note that until now engines were waited for, or a step was done: that is no pause."""
+        self._last = perf_counter()
+
+    @property
+    def idle(self) -> float:
+        """For how long there was nothing of this, and no step was counted."""
+        return perf_counter() - self._last
 
     @property
     def seconds(self) -> float:
