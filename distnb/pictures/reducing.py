@@ -44,7 +44,8 @@ def image(x: DistArray, window: Window) -> tuple[np.ndarray, float, float]:
     element stands for a pixel: the middle one.
     """
     top, bottom, left, right, height, width = window
-    if height * width == 1 or (bottom - top) * (right - left) <= _FETCHED:
+    few = height * width == 1 or (bottom - top) * (right - left) <= _FETCHED
+    if few or x.at_home:
         seen = x[top:bottom, left:right].to_numpy()
         found = strip(seen, np.zeros(1, int), _moved(window), 0)
     else:

@@ -113,6 +113,9 @@ def test_colours_range_over_all_elements():
     x = matrix()
     x[17, 23] = 9
     assert plt.imshow(dnb.array(x)).get_clim() == (x.min(), 9)
+    ax = plt.subplots(figsize=(1, 1))[1]  # with fewer pixels than elements
+    with setting(cutoff=1 << 24):  # in the notebook
+        assert ax.imshow(dnb.array(x)).get_clim() == (x.min(), 9)
     assert plt.imshow(dnb.array(x), vmax=2).get_clim() == (x.min(), 2)
 
 

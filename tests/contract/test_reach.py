@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 import distnb as dnb
+from distnb.client.linalg import products
 from distnb.client.reach import pace, small_steps, whole_functions
 from distnb.client.recovery import shared_memory
 from distnb.client.session import large_steps
@@ -183,6 +184,11 @@ FUNCTIONS = {
     "rows of a window": lambda x: (x[2:5, ..., None] * [0.1, 0.2]).sum(axis=-1),
     "running sums of a window": lambda x: np.cumsum(x[2:4], axis=0),
     "window, taken": lambda x: np.take(x[2:4], [1, 0, 1], axis=0),
+    "taken of all": lambda x: np.take(x, dnb.array([[1, -2], [0, 3]])),
+    "taken along rows": lambda x: x.take([0, 0], axis=-1),
+    "put": lambda x: written(x, lambda y: np.put(y, dnb.array([3, -1, 3]), x.ravel()[:2])),
+    "eigenvalues": lambda x: np.linalg.eigvals(np.outer(row(x), x.ravel()[: row(x).size])),
+    "beside a vector": lambda x: x * np.arange(1.0, x.shape[-1] + 1) + dnb.ones(x.shape[-1]),
 }
 
 
@@ -209,6 +215,38 @@ def test_functions_give_what_engines_give(shape, dist):
                 for what, function in FUNCTIONS.items():
                     facts = facts_of(function(view))
                     assert found.setdefault((name, what), facts) == facts, (name, what, place)
+
+
+def test_few_elements_are_taken_of_and_put_into_large_arrays_at_once(session):
+    """As in a loop: engines are asked for none of them."""
+    a = numbered((1200, 900))
+    with setting(cutoff=1 << 10):
+        x, at = dnb.array(a, dist="block"), dnb.array([5, 1_079_999, -3])
+        session.flush()
+        assert x[0, 0].item() == at[0].item() - 4
+        before = session.batches
+        for k in range(4):
+            same(np.take(x, at + k - 3), np.take(a, np.array([5, 1_079_999, -3]) + k - 3))
+            same(x.take([k, -k], axis=1)[:3], a.take([k, -k], axis=1)[:3])
+            np.put(x, at, [k, 0.5])
+            np.put(a, [5, 1_079_999, -3], [k, 0.5])
+        assert session.batches == before
+        same(x, a)
+        with pytest.raises(IndexError, match="out of bounds"):
+            np.put(x, [a.size], 1)
+
+
+def test_large_products_are_the_notebooks_if_blas_has_all_cores_there(session, monkeypatch):
+    """Else they are the engines', which have more."""
+    a = numbered((1100, 1100)) % 7
+    with setting(cutoff=1 << 10):
+        x = dnb.array(a, dist="block")
+        session.flush()
+        for threads, sent in ((0, True), (64, False)):
+            monkeypatch.setattr(products, "blas_threads", lambda n=threads: n)
+            y = x @ x
+            assert (y.near is None) == sent
+            same(y, a @ a)
 
 
 def test_diagonals_are_filled_alike():
@@ -783,6 +821,7 @@ def test_products_are_done_where_both_operands_are(session, what):
     for place in ("engines", "auto"):
         with setting(place=place, cutoff=1 << 16):
             x, y = dnb.array(a, dist="block"), dnb.array(v)
+            session.flush()
             run = {
                 "rows @ vector": lambda x=x, y=y: x @ y,
                 "vector @ rows": lambda x=x: x[:, 5] @ x,

@@ -96,9 +96,9 @@ def test_nothing_is_sent_for_rows(session):
 
 def rows(session):
     a = dnb.array(np.arange(601 * 701.0).reshape(601, 701))
-    out, mask = dnb.zeros(701), a[9] > 3
     float(a[0, 0])
     session.flush()
+    out, mask = dnb.zeros(701), a[9] > 3
     before = session.batches
     np.divide(a[3], a[4], out=out, where=a[4] != 0)
     np.add(a[3], a[4], out=a[5], where=mask)

@@ -28,6 +28,7 @@ from distnb.client.linalg.factorization_commands import (
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.linalg.products import matmul as _matmul
 from distnb.client.math.ufuncs import where
+from distnb.client.reach.whole_functions import step
 from distnb.client.record.creation import zeros_like
 from distnb.client.record.index_arrays import eye
 from distnb.client.record.namespace import stands_for
@@ -364,7 +365,10 @@ def eig(a: ArrayLike) -> Any:
     array([2., 3.])
     """
     (x,) = operands(a)
-    w, v = factored("eig", (x,))
+    found = step(np.linalg.eig, _pairs, "factors", (x,), {})
+    if found is not None:
+        return found
+    w, v = _pairs(x)
     return _EIG(w, v) if x.dtype.kind == "c" or not _real(w) else _EIG(w.real, v.real)
 
 
@@ -392,8 +396,21 @@ def eigvals(a: ArrayLike) -> Array:
     array([0.+1.j, 0.-1.j])
     """
     (x,) = operands(a)
-    w = factored("eigvals", (x,))[0]
+    found = step(np.linalg.eigvals, _values, "factors", (x,), {})
+    if found is not None:
+        return found
+    w = _values(x)
     return w if x.dtype.kind == "c" or not _real(w) else w.real
+
+
+def _pairs(x: Array) -> Any:
+    """Return eigenvalues and vectors as complex numbers, of which nothing is read."""
+    return factored("eig", (x,))
+
+
+def _values(x: Array) -> Array:
+    """Return eigenvalues as complex numbers, of which nothing is read."""
+    return factored("eigvals", (x,))[0]
 
 
 def _real(w: Array) -> bool:

@@ -59,6 +59,8 @@ _USUAL_UFUNCS = {
     for row in table.ELEMENTWISE.values()
     if isinstance(row.run, np.ufunc) and row.nout == 1 and getattr(np, row.name, None) is row.run
 }
+#: Those of which NumPy warns that an output is no positional argument of theirs.
+_WARNS = frozenset((np.maximum, np.minimum))
 #: Where the line of the user's is that was seen last (the globals of its module).
 _line = 0
 _PACKAGE = "distnb."
@@ -268,7 +270,7 @@ def of_call(
     """Do what a call of a ufunc does, or of what stands for it, as :func:`quick`."""
     if len(inputs) != ufunc.nin:
         into = not options and len(inputs) == ufunc.nargs == ufunc.nin + 1
-        return quick_out(ufunc, inputs[:-1], inputs[-1]) if into else None
+        return quick_out(ufunc, inputs[:-1], inputs[-1]) if into and ufunc not in _WARNS else None
     if options:
         out = len(options) == 1 and "out" in options
         return quick_out(ufunc, inputs, options["out"]) if out else None

@@ -39,9 +39,9 @@ __all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
 #: likewise, and its result may have the longest axes of its operands as its shape; "factors",
 #: likewise, and engines, too, take LAPACK's for at most ``config.cutoff`` bytes; "grows", its
 #: result may be much larger than the operands; "picks", it takes some of the elements of the first
-#: one, by the others.
+#: one, by the others as its index; "takes", likewise, at positions along an axis, or of all.
 Kind: TypeAlias = Literal[
-    "exact", "elementwise", "sums", "products", "home", "wide", "factors", "grows", "picks"
+    "exact", "elementwise", "sums", "products", "home", "wide", "factors", "grows", "picks", "takes"
 ]
 _Run: TypeAlias = Callable[..., Any]
 #: Returns how many elements an array has at most that a function makes of such arguments.
@@ -220,7 +220,7 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
         array: Any = x
         near = near_of(array)
         if near is None:
-            few = what == "picks" and not arrays
+            few = what in _FEW and not arrays
             if not admitted(array.session, (array,), 0 if few else array.nbytes):
                 raise _RefusedError
             near = array.near
@@ -252,8 +252,9 @@ def _allowed(
         return False
     # Twice as much, for the result takes it, too
     if nbytes > nd.HALF and not is_mine(arrays[0].session, 2 * nbytes):
-        return kind == "picks" and _picked(*args) <= nd.QUICK
-    if kind in ("exact", "elementwise", "picks", "products"):
+        few = _FEW.get(kind)
+        return few is not None and few(*args, **options) <= nd.QUICK
+    if kind in ("exact", "elementwise", "picks", "products", "takes"):
         return True
     if kind == "sums":
         floats = any(x.dtype.kind in "fc" for x in arrays)
@@ -331,6 +332,16 @@ def _picked(x: Any, *keys: Any) -> int:
     return nbytes + size * prod(wide)
 
 
+def _taken(x: Any, indices: Any, axis: Any = None, *_: object, **__: object) -> int:
+    """Return bytes of positions, and of what is taken there of an array along an axis."""
+    at = _elements(indices)
+    plain = type(axis) is int and -x.ndim <= axis < x.ndim
+    each = x.nbytes // max(x.shape[axis], 1) if plain else x.itemsize
+    return int(at.nbytes + at.size * each)
+
+
+#: Kinds of functions that touch few elements of the array which they are given first -> how many.
+_FEW: dict[Kind, Callable[..., int]] = {"picks": _picked, "takes": _taken}
 #: Items of an index that are no arrays.
 _STEPS = frozenset((int, slice, type(None), type(Ellipsis)))
 

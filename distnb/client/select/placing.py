@@ -89,8 +89,7 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
         return
     if written_here("put", np.put, x, ind, v, mode=mode):
         return
-    line = mode == "raise" and x.ndim == 1
-    if line and written_in_reach("put", np.put, "picks", x, ind, v):
+    if mode == "raise" and written_in_reach("put", np.put, "takes", x, ind, v):
         return
     at = positions(ind, x.size, 0, mode)
     if x.ndim and isinstance(at.index, np.ndarray) and at.index.size:

@@ -80,7 +80,7 @@ def positions(
 # -- positions along an axis -----------------------------------------------------------------------
 
 
-@stands_for(np.take, small="exact")
+@stands_for(np.take, small="takes")
 def take(
     a: ArrayLike,
     indices: ArrayLike,
