@@ -184,6 +184,10 @@ FUNCTIONS = {
     "rows of a window": lambda x: (x[2:5, ..., None] * [0.1, 0.2]).sum(axis=-1),
     "running sums of a window": lambda x: np.cumsum(x[2:4], axis=0),
     "window, taken": lambda x: np.take(x[2:4], [1, 0, 1], axis=0),
+    "nanmean": lambda x: np.nanmean(x.astype("f"), axis=0),
+    "nanmean of all": lambda x: (
+        np.nanmean(x, keepdims=True) + np.nanmean(np.where(x > 1, np.nan, x))
+    ),
     "taken of all": lambda x: np.take(x, dnb.array([[1, -2], [0, 3]])),
     "taken along rows": lambda x: x.take([0, 0], axis=-1),
     "put": lambda x: written(x, lambda y: np.put(y, dnb.array([3, -1, 3]), x.ravel()[:2])),
