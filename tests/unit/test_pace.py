@@ -253,3 +253,13 @@ def test_steps_beyond_the_limit_are_engines(loop):
     assert found.paces.is_small(found.session, 64 * MB)
     assert not found.paces.is_small(found.session, 65 * MB)
     assert found.paces.is_small(found.session, pace.SMALL_STEP)
+
+
+def test_a_step_that_takes_numpy_long_is_no_pause(loop, monkeypatch):
+    """Nobody tells when it ends: else engines would never be tried."""
+    found = loop(seconds(0.5, 0.5, 0.5), large=4, small=0)
+    found.size = 63 * MB
+    monkeypatch.setattr(large_steps.LargeSteps, "touch", lambda self: None)
+    for _ in range(60):
+        found.turn()
+    assert pace.WAIT in found.steps

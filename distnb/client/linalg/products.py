@@ -54,7 +54,7 @@ __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 #: Multiplications and additions, and bytes, of products that NumPy does in 20 ms or so.
 _WORK, _TOUCHED = 1 << 31, 1 << 28
 #: So many times as many are the notebook's if BLAS has as many threads there as all engines have.
-_EQUAL = 16
+_EQUAL = 8
 #: Dtypes that BLAS multiplies; others take many times as long.
 _BLAS = "fdFD"
 
@@ -402,11 +402,12 @@ def _in_reach(a: Array, b: Array, dtype: np.dtype) -> Any:
 
 
 def _most_work(session: Session, dtype: np.dtype) -> int:
-    """Return how much of a product of a dtype is the notebook's."""
+    """Return how much of a product of a dtype is the notebook's; Ctrl-C waits for its end."""
     if dtype.char not in _BLAS:
         return _WORK >> 6
     theirs = sum(about.get("threads", 1) for about in session.transport.about)
-    return _WORK * _EQUAL if blas_threads() >= theirs else _WORK
+    most = _WORK * _EQUAL if blas_threads() >= theirs else _WORK
+    return most if dtype.kind == "f" else most >> 2
 
 
 def _shape(a: Ints, b: Ints) -> Ints | None:

@@ -45,8 +45,9 @@ _KEPT = 4
 _MOST_KEPT = {WAIT: 256, RECORD: 256, NOTEBOOK: 128}
 #: Another way is taken if its price is a smaller part of that of the one which was best before.
 _SAME = 0.85
-#: Seconds without a large step, after which another program begins; and so many are known.
-_ANOTHER, _PROGRAMS = 0.05, 64
+#: Seconds without a large step, after which another program begins, and those that NumPy needs for
+#: a byte of one at most; and how many programs are known.
+_ANOTHER, _SLOWEST, _PROGRAMS = 0.05, 2e-9, 64
 #: Seconds for a byte, up to which engines are quicker than the notebook, which goes through memory
 #: once for each step: what fused steps take.
 _QUICK = 50e-12
@@ -74,8 +75,9 @@ class Pace:
         self._quota, self._longest = _FIRST, _FIRST_SECONDS
         #: Commands that engines had done when last waited for, and how often few were new.
         self._done = self._turns = 0
-        #: Whether the way was taken for what loops that are yet to be compiled will take.
-        self._hoped = False
+        #: Whether engines had loops that are yet to be compiled when measured last, and whether a
+        #: way was taken for what they will take then.
+        self._young = self._hoped = False
         #: When that was.
         self._before = perf_counter()
 
@@ -119,6 +121,8 @@ class Pace:
         What it costs to begin is no price, nor what else a program does meanwhile.
         """
         price = session.large.price * self._share(session)
+        if self.way != NOTEBOOK:
+            self._young = session.connection.young
         if not self._measured:
             self._measure(session, price)
             return
@@ -159,7 +163,7 @@ class Pace:
         if self._best in self._prices:
             self._prices[self._best] *= _SAME
         best = min(self._prices, key=lambda way: self._prices[way])
-        self._hoped = session.connection.young and (self._hoped or best != NOTEBOOK)
+        self._hoped = self._young and (self._hoped or best != NOTEBOOK)
         kept = _KEPT * self._kept if best == self._best else _KEPT
         self._best, self._kept = best, min(kept, _MOST_KEPT[best])
         self._measured, self._turns, self._prices = False, 0, {}
@@ -237,14 +241,18 @@ class Paces:
     def __init__(self) -> None:
         self.now = Pace()
         self._known = dict[int, Pace]()
+        #: Seconds after which what comes is another program.
+        self._pause = _ANOTHER
 
     def is_small(self, session: Session, nbytes: int) -> bool:
         """Tell whether a step on so much memory is the notebook's."""
         if nbytes <= _TINY_STEP or (nbytes <= SMALL_STEP and session.small_steps >= 0):
             return True
-        if judged_by(nbytes) and session.large.idle > _ANOTHER:
-            with session.recorder.lock:
-                self._begin(session, nbytes)
+        if counted := judged_by(nbytes):
+            if session.large.idle > self._pause:
+                with session.recorder.lock:
+                    self._begin(session, nbytes)
+            self._pause = _ANOTHER + _SLOWEST * counted
         return self.now.is_small(session, nbytes)
 
     def _begin(self, session: Session, nbytes: int) -> None:
