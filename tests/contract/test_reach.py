@@ -221,6 +221,15 @@ def test_functions_give_what_engines_give(shape, dist):
                     assert found.setdefault((name, what), facts) == facts, (name, what, place)
 
 
+def test_large_arrays_are_given_by_name(session):
+    """As any argument; here it is the notebook that does it."""
+    a = numbered((3, 200_000))[:, ::-1].copy()
+    with setting(cutoff=1 << 10, place="notebook"):
+        x = dnb.array(a, dist="block")
+        for function in (np.sort, np.median, np.argsort, np.diff):
+            same(function(a=x, axis=1), function(a=a, axis=1))
+
+
 def test_few_elements_are_taken_of_and_put_into_large_arrays_at_once(session):
     """As in a loop: engines are asked for none of them."""
     a = numbered((1200, 900))
@@ -232,6 +241,7 @@ def test_few_elements_are_taken_of_and_put_into_large_arrays_at_once(session):
         for k in range(4):
             same(np.take(x, at + k - 3), np.take(a, np.array([5, 1_079_999, -3]) + k - 3))
             same(x.take([k, -k], axis=1)[:3], a.take([k, -k], axis=1)[:3])
+            same(np.take(a=x, indices=[k, 7]), np.take(a=a, indices=[k, 7]))
             np.put(x, at, [k, 0.5])
             np.put(a, [5, 1_079_999, -3], [k, 0.5])
         assert session.batches == before
@@ -877,7 +887,7 @@ def test_what_goes_to_and_fro_is_done_in_the_quickest_way(session, clock, best):
 
     for _ in range(200):
         turn()
-    assert ways.count(best) > 60
+    assert ways[100:].count(best) > 40
     assert {*ways} == {pace.WAIT, pace.RECORD, pace.NOTEBOOK}
     same(x, a)
     if best == pace.NOTEBOOK:

@@ -118,7 +118,7 @@ def step(
         found = in_context().run(numpys, *nears, **named)
     except BaseException as error:
         return left(error)
-    if arrays and type(nears[0]) is ndarray and nd.nbytes(nears[0]) > nd.HALF:
+    if arrays and nears and type(nears[0]) is ndarray and nd.nbytes(nears[0]) > nd.HALF:
         arrays[0].session.large.touch()
     if nears and found is nears[0] and found is not args[0]:  # as a difference of order 0
         return args[0]
@@ -332,11 +332,14 @@ def _picked(x: Any, *keys: Any) -> int:
     return nbytes + size * prod(wide)
 
 
-def _taken(x: Any, indices: Any, axis: Any = None, *_: object, **__: object) -> int:
-    """Return bytes of positions, and of what is taken there of an array along an axis."""
+def _taken(a: Any, indices: Any, axis: Any = None, *_: object, **__: object) -> int:
+    """Return bytes of positions, and of what is taken there of an array along an axis.
+
+    Arguments are those of ``np.take``, by their names, too.
+    """
     at = _elements(indices)
-    plain = type(axis) is int and -x.ndim <= axis < x.ndim
-    each = x.nbytes // max(x.shape[axis], 1) if plain else x.itemsize
+    plain = type(axis) is int and -a.ndim <= axis < a.ndim
+    each = a.nbytes // max(a.shape[axis], 1) if plain else a.itemsize
     return int(at.nbytes + at.size * each)
 
 

@@ -17,7 +17,6 @@ from distnb.client.record.eager import at_once, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
-from distnb.common.ndarrays import QUICK
 from distnb.geometry.layout import Ints
 
 __all__: list[str] = []
@@ -35,12 +34,6 @@ def _filled(x: Array, value: complex) -> Array:
     if x.dtype.kind not in "fc":
         return x
     return elementwise("where", elementwise("isnan", x), x.dtype.type(value), x)
-
-
-def _has_no_nan(x: Array) -> bool:
-    """Tell whether an array is small and in reach, and all of it are numbers: none is left out."""
-    near = x.near if 0 < x.nbytes <= QUICK else None
-    return near is not None and not np.isnan(near).any()
 
 
 def _axes(axis: Axes, ndim: int) -> Ints:
@@ -422,11 +415,7 @@ def nanmean(
     where = True if where is _NONE else where
     kind = wider(x, dtype, out)
     found = at_once(np.nanmean, x, axis, kind, keepdims=keep, where=where)
-    if found is None and where is True and _has_no_nan(x):
-        total = reduce("sum", x, _axes(axis, x.ndim), kind, None, keep)
-        found = elementwise("divide", total, np.int64(x.size // max(total.size, 1)))
-        found = found.astype(total.dtype, copy=False)
-    elif found is None:
+    if found is None:
         axes = _axes(axis, x.ndim)
         total = reduce("sum", _filled(x, 0), axes, kind, None, keep, np._NoValue, where)
         n = _left(x, axes, keep, where)
