@@ -200,6 +200,21 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
         A whole array, not a view.
     name : str, optional
         Its name in the line of code that does the same; by default the one you use.
+
+    Returns
+    -------
+    distnb.widgets.layouts.chooser.LayoutChooser
+        Shows itself in a notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     print(dnb.choose_layout(dnb.zeros((4, 6), dist="block"), "A"))
+    (4, 6) float64, 192 B: block x * on 2 engines
+    imbalance 1.00 (max/mean of elements)
+    the move: nothing is sent; afterwards imbalance 1.00
+    No cell has computed anything yet, so its traffic cannot be told.
     """
     if not isinstance(array, DistArray):
         errors = _module("common.errors")

@@ -318,10 +318,10 @@ def share(
     args: Sequence[Any],
     within: bool = False,
     note: Callable[[int], None] = lambda nbytes: None,
-) -> list[np.ndarray]:
-    """Return what one of ``size`` ranks parses; ``note`` is called with the bytes of each block.
+) -> list[list[np.ndarray]]:
+    """Return what one of ``size`` ranks parses: for each array its pieces.
 
-    ``within``: whether its share begins in quotes.
+    ``note`` is called with the bytes of each block; ``within``: whether the share begins in quotes.
     """
 
     def parse(text: bytes) -> list[np.ndarray]:
@@ -337,7 +337,7 @@ def share(
             why = _reason(parse, text[place : shown.find(b"\n", place) + 1 or None])
             raise refused(path, at + place, text[place:], why, "numbers") from None
         note(len(text))
-    return [np.concatenate(several) for several in zip(*(found or [parse(b"")]), strict=True)]
+    return [[*several] for several in zip(*(found or [parse(b"")]), strict=True)]
 
 
 #: What parsers raise for a text that they do not take.

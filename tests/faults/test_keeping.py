@@ -253,6 +253,24 @@ def test_engines_of_another_number(notebook, engines):
 
 
 @pytest.mark.tier("test-all")
+def test_one_of_several_is_chosen(notebook, capsys):
+    for k in range(2):
+        done = notebook(f"session['a'] = dnb.ones(3, dist='block') * {k}\ndie()")
+        assert done.returncode == -signal.SIGKILL, done.stderr
+    first, second = dnb.others()
+    assert first._ipython_key_completions_() == ["a"]
+    with first.attach() as session:
+        assert session["a"].tolist() == [0, 0, 0]
+        assert list(session) == session._ipython_key_completions_() == ["a"]
+        assert "a (1 more kept: see dnb.others())" in capsys.readouterr().out
+        with pytest.raises(dnb.EngineError, match=f"one that process {os.getpid()} uses"):
+            first.attach()
+    with second.attach() as session:
+        assert session["a"].tolist() == [1, 1, 1]
+    assert not keeping.found()
+
+
+@pytest.mark.tier("test-all")
 def test_an_attempt_that_fails_leaves_all_to_the_next_one(notebook, monkeypatch):
     done = notebook("session['a'] = dnb.asarray(numbers(500, 600), dist='block') * 2\ndie()")
     assert done.returncode == -signal.SIGKILL, done.stderr

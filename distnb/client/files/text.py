@@ -56,7 +56,8 @@ def parsed(
     ``inner`` has for each array the length of its second axis, 0 if it has none.
     """
     if os.path.getsize(path) <= config.cutoff:
-        return [array_of(session, x) for x in share(path, start, 0, 1, quotes, parser, args)]
+        arrays = share(path, start, 0, 1, quotes, parser, args)
+        return [array_of(session, np.concatenate(pieces)) for pieces in arrays]
     p = session.size
     counts = told(session, 1 + len(inner))
     given = (path, stamp_of(path), start, quotes, parser, *args)

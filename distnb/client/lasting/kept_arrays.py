@@ -32,7 +32,7 @@ from distnb.wire.messages import Batch
 from distnb.wire.protocol import Ask, Bind, Create, Operand
 
 if TYPE_CHECKING:
-    from distnb.client.recovery.keeping import Keeping
+    from distnb.client.recovery.keeping import Keeping, Kept
 
 __all__ = ["NOTEBOOKS", "Names", "arrays", "attach", "list_arrays", "named_arrays"]
 
@@ -287,9 +287,10 @@ def attach() -> Session:
     """Take up the session of a notebook that has ended, which :func:`distnb.start` was to keep.
 
     As many engines start, on the memory in which its arrays lie: nothing is read, sent or copied.
-    Of several sessions that nobody uses the last is taken. Arrays are as they were after the last
-    cell, or, if a cell was running, as they were when it ended; those that engines were writing in
-    place then may be half written, and raise :class:`distnb.LostArrayError`.
+    Of several sessions that nobody uses the last is taken; ``dnb.others()[k].attach()`` takes
+    another. Arrays are as they were after the last cell, or, if a cell was running, as they were
+    when it ended; those that engines were writing in place then may be half written, and raise
+    :class:`distnb.LostArrayError`.
 
     Returns
     -------
@@ -324,8 +325,14 @@ def attach() -> Session:
         if there and there[-1].pid == os.getpid():
             got, do = "one that is attached here", "go on with dnb.session()"
         raise EngineError(explain("kept session", got, "one that nobody uses", do))
-    line, segment = free[-1].take()
-    facts = free[-1].facts
+    return take_up(free[-1])
+
+
+def take_up(kept: Kept) -> Session:
+    """Return a session on what was kept; it is the current one from now on."""
+    keeping = current.keeping()
+    line, segment = kept.take()
+    facts = kept.facts
     torn = keeping.torn(segment, facts["engines"])  # before other engines say what they do
     try:
         session = current.started(facts["engines"], segment)
@@ -343,7 +350,7 @@ def attach() -> Session:
         session.keeping = None
         session.close()
         raise
-    print(_told(session, len(free) - 1))
+    print(_told(session, len([kept for kept in keeping.found() if not kept.pid])))
     return session
 
 
@@ -389,7 +396,7 @@ def _told(session: Session, more: int) -> str:
     names = ", ".join(session.named) or "none"
     plural = "s" if session.size > 1 else ""
     told = f"distnb: {session.size} engine{plural} on the arrays that were kept: {names}"
-    return f"{told} ({more} more kept: dnb.others() reads their arrays)" if more else told
+    return f"{told} ({more} more kept: see dnb.others())" if more else told
 
 
 # -- what there is ---------------------------------------------------------------------------------

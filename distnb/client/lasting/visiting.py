@@ -19,7 +19,7 @@ import numpy as np
 from distnb.client.batching.replies import fill_in
 from distnb.client.handle.array import hosted
 from distnb.client.handle.conversion import in_layout
-from distnb.client.lasting.kept_arrays import Listed, Table
+from distnb.client.lasting.kept_arrays import Listed, Table, take_up
 from distnb.client.record.creation import array
 from distnb.client.record.placement import Placement
 from distnb.client.session import current
@@ -127,6 +127,7 @@ class Other:
     >>> import distnb as dnb
     >>> (other,) = dnb.others()  # doctest: +SKIP
     >>> other["T"].mean()  # doctest: +SKIP
+    >>> session = other.attach()  # doctest: +SKIP
     """
 
     def __init__(self, kept: Kept) -> None:
@@ -152,6 +153,20 @@ class Other:
         got = "one that its notebook may be writing"
         what = f"array {name!r} of process {self.pid}"
         raise SessionError(explain(what, got, "one that stands still", do))
+
+    def attach(self) -> Session:
+        """Take the session up, as :func:`distnb.attach` does with the last one.
+
+        Raises
+        ------
+        EngineError
+            If its notebook has not ended.
+        """
+        return take_up(self._kept)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names, to complete them."""
+        return [listed.name for listed in self.arrays]
 
     def _number(self, there: _List, name: str) -> int:
         """Return the number of the base that a name is of."""

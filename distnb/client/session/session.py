@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -616,6 +616,14 @@ class Session(Closable):
 
     def __contains__(self, name: object) -> bool:
         return name in self.named
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of arrays, one after the other."""
+        return iter([*self.named])
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names of arrays, to complete them."""
+        return [*self]
 
     def __dir__(self) -> list[str]:
         """Return what is there for users."""

@@ -41,7 +41,8 @@ class Parse:
         arrays = share(*part, self.quotes, self.parser, self.args, within, note)
         self.out.kept = arrays
         if self.out.block is not None:
-            self.out.block[...] = (len(arrays[0]), *[ord(a.dtype.char) for a in arrays])
+            kinds = [np.result_type(*[piece.dtype for piece in pieces]) for pieces in arrays]
+            self.out.block[...] = (sum(map(len, arrays[0])), *[ord(kind.char) for kind in kinds])
         clock.switch(before)
 
     def _within(self, exchange: Exchange) -> bool:
@@ -74,7 +75,7 @@ class Hold:
         """Hand the rows over."""
         before = clock.switch(COMPUTE)
         arrays, self.parsed.kept = self.parsed.kept, None
-        for base, array in zip(self.outs, arrays, strict=True):
+        for base, pieces in zip(self.outs, arrays, strict=True):
             if base.block is not None:
-                base.block[...] = array
+                np.concatenate(pieces, out=base.block, casting="unsafe")
         clock.switch(before)
