@@ -192,3 +192,23 @@ class Named(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         known = ", ".join(map(repr, self)) or "a name that was given"
         raise KeyError(explain("session", repr(name), known, "see dnb.arrays()"))
+
+
+class ByName:
+    """What has arrays by names: they are read, listed and completed."""
+
+    named: Named
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the array of a name: one given here, or in the notebook that had the session."""
+        return self.named[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.named
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names, one after the other."""
+        return iter([*self.named])
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.named]

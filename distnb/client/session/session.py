@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from math import prod
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -24,7 +24,7 @@ from distnb.client.recovery.ledger import Ledger
 from distnb.client.recovery.renewal import Recovery
 from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.client.recovery.unfinished import Unfinished
-from distnb.client.session.journal import Journal, Named
+from distnb.client.session.journal import ByName, Journal, Named
 from distnb.client.session.large_steps import LargeSteps
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
@@ -77,7 +77,7 @@ class Owner(Protocol):
         """Stop them."""
 
 
-class Session(Closable):
+class Session(Closable, ByName):
     """A session on the engines behind a transport.
 
     Sessions are made by :func:`distnb.start`, :func:`distnb.connect`, :func:`distnb.spmd` and
@@ -590,10 +590,6 @@ class Session(Closable):
         if self.users < 1:
             self.close()
 
-    def __getitem__(self, name: str) -> Any:
-        """Return the array of a name: one given here, or in the notebook that had the session."""
-        return self.named[name]
-
     def __setitem__(self, name: str, array: Any) -> None:
         """Give an array a name, by which it is found again: see :func:`distnb.attach`."""
         self.check_open()
@@ -613,17 +609,6 @@ class Session(Closable):
         """Forget a name."""
         del self.named[name]
         Session.listed_by(self)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.named
-
-    def __iter__(self) -> Iterator[str]:
-        """Return the names of arrays, one after the other."""
-        return iter([*self.named])
-
-    def _ipython_key_completions_(self) -> list[str]:
-        """Return the names of arrays, to complete them."""
-        return [*self]
 
     def __dir__(self) -> list[str]:
         """Return what is there for users."""
