@@ -257,7 +257,7 @@ def as_strided(
         )
     found = asarray(x)
     wanted = found.shape if shape is None else lengths(shape)
-    given: Any = (strides,) if np.ndim(strides or ()) == 0 else strides  # type: ignore[arg-type]
+    given: Any = strides if np.iterable(strides) else (strides,)
     steps = strides_of(found) if strides is None else tuple(operator.index(n) for n in given)
     if len(steps) != len(wanted):
         raise ValueError(

@@ -31,7 +31,8 @@ CODE = (
     "xp.apply_along_axis(sum, 0, x)|xp.array(s)|xp.copy(s)|s.copy()|s.astype(int)|s.T|xp.array(4j).imag|"
     "s.transpose()|s.real|s.conj()|s.round()|s.clip(0, 1)|s.sum()|np.float64(2) + xp.array(1)|"
     "xp.array(4.0) + 1|-xp.array(4.0)|xp.array(4.0).copy()|xp.array(4.0).T|xp.array(4.0)[()]|"
-    "xp.array(4.0)[...]|xp.median(x)|xp.average(x, weights=x)|xp.polyval([1, 2], s)"
+    "xp.array(4.0)[...]|xp.median(x)|xp.average(x, weights=x)|xp.polyval([1, 2], s)|s.view()|s.view('i8')|"
+    "z[1].view()"
 ).split("|")
 
 
@@ -105,6 +106,8 @@ def test_an_array_of_a_number_is_no_view_of_it(given, place):
         "xp.putmask(s, s > 0, 1)",
         "xp.add.at(s, (), 1)",
         "s.__setitem__(..., 1)",
+        "s.view('i8').__setitem__(..., 1)",
+        *[f"setattr(s, {name!r}, 1)" for name in ("real", "imag", "flat", "shape", "dtype")],
     ],
 )
 def test_functions_that_write_take_no_scalars(given, code):
@@ -112,6 +115,33 @@ def test_functions_that_write_take_no_scalars(given, code):
         with pytest.raises((TypeError, AttributeError)):
             eval(code, dict(names))
         assert float(names["s"]) == 10.0
+
+
+def test_bytes_of_a_scalar_are_a_scalar_of_their_own(given):
+    s = given[1]["s"]
+    found = kept = s.view("i8")
+    found += 1
+    assert (float(s), int(kept)) == (10.0, np.float64(10).view("i8"))
+
+
+#: What takes a number ``s``, 10.0, or ``k``, 3, where it is no array.
+PARAMETERS = (
+    "xp.histogram(x, 3, (0, s))[1] * 2|xp.histogram_bin_edges(x, 3, (0, s))|xp.fft.fftfreq(k)|"
+    "xp.fft.rfftfreq(k, s)|xp.histogram2d(x, x, bins=k)[0]|xp.histogramdd([x, x], bins=[k, 2])[0]|"
+    "xp.histogramdd([x, x], bins=k, range=((0, s), (0, s)))[0]|xp.fft.fftshift(m, axes=k - 2)|"
+    "xp.fft.ifftshift(m, axes=(k - 3,))|xp.sort(xp.random.permutation(k))|k.numerator|k.denominator|"
+    "xp.lib.stride_tricks.as_strided(x, (2, 2), xp.array([8, 8]))|isinstance(k, xp.ndarray)|"
+    "isinstance(x, xp.ndarray)|xp.random.default_rng([1, k]).permutation(1)|"
+    "xp.random.default_rng(xp.array([1, 2])).permutation(1)|xp.random.seed(xp.array([1, 2]))"
+).split("|")
+
+
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_scalars_are_numbers_wherever_one_is_asked_for(given, place):
+    with setting(place=place):
+        for code in PARAMETERS:
+            want, found = (eval(code, names | {"k": (names["x"] < 4).sum() * 1}) for names in given)
+            np.testing.assert_array_equal(np.asarray(found), want, err_msg=code, strict=True)
 
 
 def test_the_imaginary_part_of_an_array_of_no_axes_is_written(session):

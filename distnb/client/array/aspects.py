@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.batching.call_sites import at_users_line, from_users_line
-from distnb.client.handle.array import Array, as_result, in_memory, numeric, sealed
+from distnb.client.handle.array import (
+    Array,
+    as_result,
+    check_settable,
+    in_memory,
+    numeric,
+    sealed,
+)
 from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.reach.aliasing import look_at
 from distnb.client.reach.kept_order import axes_in, in_their_order
@@ -121,12 +128,14 @@ def part_of_complex(x: Array, name: str) -> Any:
 
 def set_real(x: Array, value: ArrayLike) -> None:
     """Do ``x.real = value``."""
+    check_settable(x, "real")
     part = part_of_complex(x, "real")
     assign(part, _cast_freely(value, part.dtype))
 
 
 def set_imag(x: Array, value: ArrayLike) -> None:
     """Do ``x.imag = value``; real arrays have none."""
+    check_settable(x, "imag")
     if x.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
     part = part_of_complex(x, "imag")
@@ -135,8 +144,7 @@ def set_imag(x: Array, value: ArrayLike) -> None:
 
 def set_dtype(x: Array, dtype: DTypeLike) -> None:
     """Do ``x.dtype = dtype``: the array is a view of its bytes from then on."""
-    if x.single and not x.shape:
-        raise AttributeError("attribute 'dtype' of a scalar is not writable")
+    check_settable(x, "dtype")
     x.become(view_as(x, dtype, None))
 
 
@@ -163,13 +171,15 @@ def view_as(x: Array, dtype: DTypeLike | type | None, kind: type | None) -> Any:
             return found.view(cls) if cls is dtype or dtype is None else found.view(dtype, cls)
     if kind is not None and not _is_class(kind):
         raise ValueError(explain("view", kind, "ndarray, the class of all arrays", "leave it out"))
+    number = x.single and not x.shape  # which stays as it is
     if dtype is None or np.dtype(dtype) == x.dtype:
-        return x.alias(x.dview)
+        return x if number else x.alias(x.dview)
     if not np.dtype(dtype).isnative:  # engines' arrays have no other; its numbers would be wrong
         raise TypeError(
             explain("dtype of a view", dtype, "the byte order of this machine", "byteswap() a view")
         )
-    return look_at(x, Bytes(numeric(dtype)))
+    found = look_at(x.copy() if number else x, Bytes(numeric(dtype)))
+    return as_result(found) if number else found
 
 
 _ASTYPE: Any = np.ndarray.astype

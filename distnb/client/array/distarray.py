@@ -63,6 +63,7 @@ from distnb.client.handle.arguments import (
 from distnb.client.handle.array import (
     Array,
     as_result,
+    check_settable,
     in_memory,
     read_only,
     sealed,
@@ -1178,6 +1179,7 @@ class DistArray(Array):
 
     @flat.setter
     def flat(self, value: ArrayLike) -> None:
+        check_settable(self, "flat")
         Flat(self)[:] = value
 
     @property

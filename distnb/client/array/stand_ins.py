@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.array.facts import isscalar
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape
 from distnb.client.record.creation import empty
 from distnb.client.session.session import Session
@@ -23,6 +24,10 @@ class _Arrays(ABCMeta):
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(DistArray, name)
+
+    def __instancecheck__(cls, x: object) -> bool:
+        """Tell whether something is an array, which NumPy's scalars are not."""
+        return super().__instancecheck__(x) and not (isinstance(x, DistArray) and isscalar(x))
 
 
 class _ndarray(metaclass=_Arrays):  # noqa: N801 - NumPy's name

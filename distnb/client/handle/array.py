@@ -40,11 +40,13 @@ __all__ = [
     "Array",
     "Elements",
     "as_result",
+    "check_settable",
     "create",
     "hosted",
     "is_whole",
     "leave",
     "no_array",
+    "numbers_in",
     "numeric",
     "read_only",
     "record_known",
@@ -235,8 +237,10 @@ class Array(Fields, NDArrayOperatorsMixin):
 
     as_integer_ratio = property(_of_numbers("as_integer_ratio"))
     bit_count = property(_of_numbers("bit_count"))
+    denominator = property(_of_numbers("denominator"))
     hex = property(_of_numbers("hex"))
     is_integer = property(_of_numbers("is_integer"))
+    numerator = property(_of_numbers("numerator"))
 
     def alias(self, view: View, writeable: bool | None = None) -> Self:
         """Return an array with another view of the same base; of one in a file, of that part."""
@@ -364,6 +368,19 @@ def as_result(found: Any) -> Any:
     if not found.shape and isinstance(found, Array):
         found.single = True
     return found
+
+
+def numbers_in(x: Any) -> Any:
+    """Return NumPy's scalar for an array of no axis, which is read; in a tuple or a list each."""
+    if isinstance(x, tuple | list):
+        return type(x)([numbers_in(each) for each in x]) if type(x) in (tuple, list) else x
+    return x.to_numpy()[()] if isinstance(x, Array) and not x.ndim else x
+
+
+def check_settable(x: Array, name: str) -> None:
+    """Raise AttributeError where NumPy has a scalar, which stays as it is, in NumPy's words."""
+    if x.single and not x.shape:
+        raise AttributeError(f"attribute '{name}' of 'numpy.generic' objects is not writable")
 
 
 def read_only(x: Array) -> ValueError:

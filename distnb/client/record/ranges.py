@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid
-from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.array import Array, numbers_in, numeric
 from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import array, made
 from distnb.client.record.namespace import check_device, stands_for
@@ -114,7 +114,7 @@ def arange(
     (5,) int64, 40 B, elements in blocks on 2 engines
     """
     check_device(device)
-    start, stop, step = (_number(x) for x in (start, stop, 1 if step is None else step))
+    start, stop, step = (numbers_in(x) for x in (start, stop, 1 if step is None else step))
     if start is None and stop is None:
         raise TypeError("arange() requires stop to be specified.")
     if dtype is not None:
@@ -143,11 +143,6 @@ def arange(
     one, two = first.astype({"?": np.int8, "e": np.float32}.get(kind.char, kind))
     low, gap = one.item(), (two - one).item()
     return made((n,), kind, dist, grid, session, ("index", 0, low, gap), "C", like)
-
-
-def _number(x: Any) -> Any:
-    """Return an element of a distributed array as NumPy's scalar, and anything else as it is."""
-    return x.to_numpy()[()] if isinstance(x, Array) and not x.ndim else x
 
 
 def _long_dtype(first: np.dtype, stop: Any, dtype: DTypeLike | None) -> np.dtype:
@@ -242,7 +237,7 @@ def linspace(
 
 def _limits(start: ArrayLike, stop: ArrayLike, n: int) -> tuple[Any, Any, np.dtype]:
     """Return limits as NumPy computes with them, and the dtype in which it does."""
-    given = _number(start), _number(stop)
+    given = numbers_in(start), numbers_in(stop)
     weak = [x if type(x) in NUMBERS else np.asarray(x) for x in given]
     working = np.result_type(*weak, float(n))
     return np.asarray(given[0], working), np.asarray(given[1], working), working

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Order, Shape, order_of
-from distnb.client.handle.array import Array, create, is_whole
+from distnb.client.handle.array import Array, check_settable, create, is_whole
 from distnb.client.handle.conversion import array_of, copied, record_local
 from distnb.client.handle.fields import at_hand
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
@@ -340,6 +340,7 @@ def _in_order(x: Array, order: Order, copy: bool | None) -> Array:
 
 def set_shape(x: Array, shape: Shape) -> None:
     """Give an array another shape in place, by axes of length 1."""
+    check_settable(x, "shape")
     wanted = new_lengths(shape, x.size)
     try:
         found = _reshaped(x, wanted, False)

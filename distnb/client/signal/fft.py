@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Axes, Dist
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, numbers_in
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import one_axis
@@ -589,6 +589,7 @@ def fftfreq(
     ...     dnb.fft.fftfreq(5, 0.1).to_numpy()
     array([ 0.,  2.,  4., -4., -2.])
     """
+    n, d = numbers_in((n, d))
     np.fft.fftfreq(_least(n), d)  # raises what NumPy raises
     check_device(device)
     k = arange(n, dist=dist, session=session)
@@ -638,6 +639,7 @@ def rfftfreq(
     ...     dnb.fft.rfftfreq(5, 0.1).to_numpy()
     array([0., 2., 4.])
     """
+    n, d = numbers_in((n, d))
     np.fft.rfftfreq(_least(n), d)  # raises what NumPy raises
     check_device(device)
     found = arange(n // 2 + 1, dist=dist, session=session) * (1.0 / (n * d))
@@ -702,7 +704,7 @@ def ifftshift(x: ArrayLike, axes: Axes = None) -> Array:
 
 def _shifted(numpys: Callable[..., Any], x: ArrayLike, axes: Axes, sign: int) -> Array:
     """Exchange the two parts of each axis."""
-    a = x if isinstance(x, Array) else asarray(x)
+    a, axes = x if isinstance(x, Array) else asarray(x), numbers_in(axes)
     numpys(_small(a), axes)  # raises what NumPy raises
     if a.here is not None:
         return array_of(a.session, numpys(a.here, axes))

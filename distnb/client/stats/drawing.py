@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Shape
-from distnb.client.handle.array import Array, as_result, create, hosted, numeric
+from distnb.client.handle.array import Array, as_result, create, hosted, numbers_in, numeric
 from distnb.client.handle.conversion import (
     as_dist,
     broadcast,
@@ -43,6 +43,7 @@ Size: TypeAlias = Shape | None
 
 def _number_of(seed: Any) -> int:
     """Return the number that a seed stands for."""
+    seed = np.asarray(seed) if isinstance(seed, Array) else numbers_in(seed)
     if isinstance(seed, np.random.BitGenerator):
         return int(seed.random_raw())
     if not isinstance(seed, np.random.SeedSequence) and not np.ndim(seed):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
-from distnb.client.handle.array import Array, create
+from distnb.client.handle.array import Array, create, numbers_in
 from distnb.client.handle.conversion import (
     array_of,
     as_dist,
@@ -214,7 +214,7 @@ def _stone(x: Array, low: float, high: float) -> float:
 
 def here(range: Range) -> Range:
     """Return limits in the notebook: two numbers, which may have been an array."""
-    return tuple(np.asarray(range)) if isinstance(range, Array | np.ndarray) else range
+    return tuple(np.asarray(range)) if isinstance(range, Array | np.ndarray) else numbers_in(range)
 
 
 def _numbers(x: Array) -> Array:
@@ -430,6 +430,7 @@ def _plain(bins: Any) -> Any:
 def _all_edges(x: Array, bins: Bins, limits: Sequence[Range] | None) -> list[np.ndarray]:
     """Return the edges along each dimension; raise what NumPy raises."""
     n = x.shape[1]
+    bins, limits = numbers_in(bins), numbers_in(limits)
     each = [bins] * n if not hasattr(bins, "__len__") else _plain(bins)
     known = [_plain(b) for b in each]
     asked: list[Range] = [None] * n if limits is None else list(limits)
@@ -485,8 +486,8 @@ def histogram2d(
     points = [v if isinstance(v, Array) else np.asarray(v) for v in (x, y)]
     if len(points[0]) != len(points[1]):
         raise ValueError("x and y must have the same length.")
-    each: Any = bins
-    if hasattr(bins, "__len__") and len(each) != 2:
+    each: Any = numbers_in(bins)
+    if hasattr(each, "__len__") and len(each) != 2:
         each = [each[0]] * 2 if len(each) == 1 else [each, each]
     found, edges = histogramdd(points, each, range, density, weights)
     return found, edges[0], edges[1]

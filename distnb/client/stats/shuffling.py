@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Dist, Grid
-from distnb.client.handle.array import Array, hosted
+from distnb.client.handle.array import Array, hosted, numbers_in
 from distnb.client.handle.indexing import lengths, one_axis
 from distnb.client.linalg.products import matmul
 from distnb.client.math.scans import cumsum
@@ -73,10 +73,9 @@ class Shuffler(Source):
         ...     rng.permutation(dnb.arange(6, dist="block")).to_numpy()
         array([3, 5, 2, 0, 1, 4])
         """
-        if isinstance(x, int | np.integer):
-            return self._order(
-                max(operator.index(x), 0), dist, grid
-            )  # as NumPy, whose arange is empty
+        n = numbers_in(x) if isinstance(x, Array) and x.single else x
+        if isinstance(n, int | np.integer):  # of less than 0 there are none, as NumPy has it
+            return self._order(max(operator.index(n), 0), dist, grid)
         a = x if isinstance(x, Array) else asarray(x, dist=dist, grid=grid)
         d = one_axis(axis, a.ndim)
         return _take(a, self._order(a.shape[d], None, None, a), d)
