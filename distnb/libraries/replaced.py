@@ -15,6 +15,7 @@ function of pandas                       what passes through it
 ``array_ufunc``                          operands of ufuncs
 ``extract_array``, ``sanitize_array``    what becomes a column or a part of one
 ``infer_dtype_from_scalar``              what is repeated in a column
+``date_range``, ...                      how many of them, and their ends
 ``_ensure_arraylike``, ``get_grouper``   what is sorted into groups
 ``Series``, ``DataFrame``, ``array``     with ``copy=False`` the memory, or what cannot be written
 ``_MergeOperation``                      keys of ``merge`` that are no columns
@@ -26,6 +27,7 @@ methods of classes                       what these look at before they call one
 ``NDBuffer``                             what is written
 **of SciPy**: ``ndimage.label``, ...     what is written into; refused if it is on engines
 ``gaussian_kde``, ``find_peaks``, ...    what compiled code is given, after no ``asarray``
+``welch``, ``stft``, ...                 what it takes apart, each part for itself
 ``sosfilt``, ``chi2_kernel``, ...        what it reads, from memory that it asks to write
 ``minimize``, ``least_squares``, ...     results of users' functions
 ``aslinearoperator``                     matrices, by which engines multiply
@@ -78,6 +80,10 @@ _TAKE_ARRAYS = {
     "pandas.core.frame": "DataFrame._align_for_op",
     "pandas.core.series": "Series._flex_method",
     "pandas.core.util.hashing": "hash_array",
+    "pandas.core.indexes.datetimes": "bdate_range date_range",
+    "pandas.core.indexes.interval": "interval_range",
+    "pandas.core.indexes.period": "period_range",
+    "pandas.core.indexes.timedeltas": "timedelta_range",
     "h5py._hl.dataset": "Dataset.write_direct",
     "zarr.core.buffer.core": "NDBuffer.__init__",
     "numpy": "poly1d.__truediv__ poly1d.__rtruediv__",
@@ -86,6 +92,10 @@ _TAKE_ARRAYS = {
     "scipy.sparse._lil": "_lil_base.__truediv__",
     "networkx.convert": "to_networkx_graph",
     "scipy.io.wavfile": "write",
+    "scipy.signal": """
+        coherence csd istft lombscargle periodogram spectrogram stft welch
+        ShortTimeFFT.istft ShortTimeFFT.stft_detrend
+    """,
     "scipy.linalg.interpolative": """
         estimate_rank estimate_spectral_norm estimate_spectral_norm_diff interp_decomp
         reconstruct_interp_matrix reconstruct_matrix_from_id reconstruct_skel_matrix id_to_svd svd

@@ -7,6 +7,7 @@ pairs of positions where a block is meant, and refuses positions of several axes
 function of xarray   what is done
 ==================== ==========================================================================
 ``as_indexable``     our arrays are indexed as NumPy's are
+``_vindex_get``      positions in what is no array of ours, such as dates, are NumPy's
 ``expanded_indexer`` scalars in keys are numbers, masks without names of axes are NumPy's
 ``_resolve_group``   what is grouped by is NumPy's: its values are looked for in the notebook
 ``interp``           places between elements are NumPy's, as others know these alone
@@ -47,6 +48,16 @@ class _Adapter(NdArrayLikeIndexingAdapter):
 def _adapting(as_indexable: _Function) -> _Function:
     make: _Function = _Adapter
     return lambda array: make(array) if isinstance(array, DistArray) else as_indexable(array)
+
+
+def _at_places(get: _Function) -> _Function:
+    def got(self: Any, indexer: Any) -> Any:
+        if not any(isinstance(k, DistArray) for k in indexer.tuple):
+            return get(self, indexer)
+        keys = [np.asarray(k) if isinstance(k, DistArray) else k for k in indexer.tuple]
+        return get(self, type(indexer)(tuple(keys)))
+
+    return got
 
 
 def _knowing_keys(expanded_indexer: _Function) -> _Function:
@@ -128,6 +139,8 @@ def _slice_by_slice(
 
 put_in_place("xarray.core.indexing", "as_indexable", _adapting)
 put_in_place("xarray.core.indexing", "expanded_indexer", _knowing_keys)
+for _name in ("Numpy", "Pandas"):
+    put_in_place("xarray.core.indexing", f"{_name}IndexingAdapter._vindex_get", _at_places)
 put_in_place("xarray.core.groupby", "_resolve_group", _knowing_groups)
 put_in_place("xarray.core.dataset", "Dataset._validate_interp_indexers", _knowing_places)
 put_in_place(missing.__name__, "interpolate_variable", _knowing_gaps)

@@ -87,6 +87,9 @@ pd.DataFrame([{"a": x[0], "b": i[0]}, {"a": x[1], "b": i[1]}])
 pd.DataFrame([(x[0], 1), (x[1], 2)])
 pd.DataFrame({"a": [x[0], x[1]]})
 pd.Index([i[0], i[1]])
+pd.date_range("2020", periods=i[3])
+pd.interval_range(0, i[3])
+pd.timedelta_range("1D", periods=i.max())
 pd.DataFrame(np.empty((0, 3)))
 pd.Series(np.zeros(0, "i4"))
 s.apply(np.sqrt)
@@ -256,6 +259,9 @@ transform.Slerp(x, transform.Rotation.from_rotvec(A[:, :3]))(y[:2]).as_quat()
 interpolate.NdPPoly(np.ones((2, 2, 3, 3)), (np.arange(4.0), np.arange(4.0)))((x[:2], y[:2]))
 stats.gaussian_kde(x).logpdf(y)
 interpolative.estimate_rank(np.outer(x, np.ones(4)), 0.1)
+signal.welch(np.arange(600.0) % 7, nperseg=64)[1]
+signal.stft(np.arange(600.0) % 7, nperseg=64)[2]
+signal.ShortTimeFFT(numpy.hanning(8), 4, 1.0).spectrogram(np.arange(99.0) % 7)
 len((f := io.BytesIO(), wavfile.write(f, 8000, x))[0].getvalue())
 """
 

@@ -219,6 +219,16 @@ def test_times_and_texts_stay_numpys(xr, here):
     xr.testing.assert_equal(found.as_numpy(), data)
 
 
+def test_extremes_are_looked_up_in_axes_of_any_kind(xr, session):
+    x = np.random.default_rng(1).random((6, 3, 2))
+    for axis in (TIMES[:6], list("abcdef"), np.arange(6.0)):
+        found, want = (
+            xr.DataArray(a, dims=tuple("tyx"), coords={"t": axis}).idxmax("t")
+            for a in (dnb.array(x, dist="block"), x)
+        )
+        np.testing.assert_array_equal(found.values, want.values)
+
+
 def test_arrays_are_interpolated_at_times(xr, session):
     x = np.random.default_rng(5).random((60, 3))
     ours, numpys = (

@@ -198,8 +198,8 @@ def foreign(
     if ufunc.types and all(set(kinds) <= set("O->") for kinds in ufunc.types):
         expected = "a ufunc of numbers: numpy.frompyfunc's keeps its function to itself"
         do = "use distnb.vectorize(function, otypes=[float])"
-    elif not all(x is None or isinstance(x, Array) for x in outs):
-        expected, do = "distributed arrays as out=", "assign the result"
+    elif not all(x is None or isinstance(x, Array | np.ndarray) for x in outs):
+        expected, do = "arrays as out=", "assign the result"
     else:
         return _placed(_applied(ufunc, inputs, casting, options), outs, where, casting)
     raise TypeError(explain("operation on distributed arrays", ufunc.__name__, expected, do))
