@@ -272,6 +272,7 @@ def _triplets(
         raise ValueError("Invalid character: got a byte that is 0, expected text")
     if text and not text.endswith(b"\n"):
         text += b"\n"  # without one SciPy's parser may read on behind the text, and crash
+    _check_numbers(text)
     marks = np.frombuffer(b"\n" + text, np.uint8)
     ends = marks == _END
     if (ends[:-1] & np.isin(marks[1:], _BLANKS)).any():
@@ -283,6 +284,40 @@ def _triplets(
     except (ValueError, OverflowError) as error:  # it counts lines from this head on
         raise ValueError(re.sub(r"^Line \d+: ", "", str(error))) from None
     return found.row, found.col, found.data
+
+
+#: Bytes that lines of most files have, and lines of good numbers of any kind.
+_COMMON = b"0123456789+-.eE \t\r\n"
+_LINES = re.compile(
+    rb"(?:(?:[ \t\v\f]*+(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf|infinity))"
+    rb"(?=\s))*+[ \t\v\f]*+\r*\n)*+",
+    re.IGNORECASE,
+)
+
+
+def _check_numbers(text: bytes) -> None:
+    """Raise ValueError if a line has more than numbers: SciPy's parser passes over the rest of it.
+
+    Lines are looked at one by one only if a byte is rare, or an exponent or a sign out of place.
+    """
+    if (text.translate(None, _COMMON) or _breaks_off(text)) and not _LINES.fullmatch(text):
+        raise ValueError("Invalid number")
+
+
+def _breaks_off(text: bytes) -> bool:
+    """Tell whether an exponent has no digit, or a sign is within a number."""
+    marks = np.frombuffer(text + b"  ", np.uint8)
+    digits, signs = marks - np.uint8(b"0"[0]) < 10, (marks == b"-"[0]) | (marks == b"+"[0])
+    exponents = marks | 32 == b"e"[0]
+    bare = exponents[:-2] & ~digits[1:-1] & ~(signs[1:-1] & digits[2:])
+    within = signs[1:] & ~exponents[:-1] & (marks[:-1] > b" "[0])
+    return bool(bare.any() or within.any())
+
+
+def _numbers(text: bytes) -> list[np.ndarray]:
+    """Check lines of numbers, and make nothing of them."""
+    _check_numbers(text if text.endswith(b"\n") else text + b"\n")
+    return [np.empty(0)]
 
 
 def _without_empty(text: bytes) -> bytes:
@@ -304,6 +339,7 @@ PARSERS: dict[str, Callable[..., list[np.ndarray]]] = {
     "genfromtxt": partial(_rows, np.genfromtxt),
     "loadtxt": partial(_rows, np.loadtxt),
     "market": _market,
+    "numbers": _numbers,
     "table": _table,
 }
 

@@ -105,6 +105,8 @@ def test_kinds_of_text(session, tmp_path):
         read("2 2 1", "2 1", head="coordinate pattern symmetric"), [[0, 1], [1, 0]]
     )
     assert read("2 3 0").tolist() == [[0, 0, 0], [0, 0, 0]]
+    odd = ["2 2 3", "1 1 NaN", "1 2 -inf", "2 1\t.5E+01"]
+    np.testing.assert_array_equal(read(*odd), [[np.nan, -np.inf], [5, 0]])
     np.testing.assert_array_equal(
         read("2 2", "1", "2", "3", "4", head="array real general"), [[1, 3], [2, 4]]
     )
@@ -135,6 +137,11 @@ def test_kinds_of_text(session, tmp_path):
         ("coordinate odd general", ["3 2 1", "1 1 1"], "head: got"),
         ("coordinate real symmetric", ["3 3 2", "2 1 1"], "1 elements, expected 2"),
         ("coordinate real general", ["3 3 2", "1 1 1\0.5", "2 2 2"], "line 3: .* byte that is 0"),
+        *[
+            ("coordinate real general", ["3 3 2", "1 1 -.5e-3", f"2 2 {x}"], "line 4: got '2 2 2")
+            for x in ("2.5x61E-1", "2.5)1", "2.5E-", "2.5e", "2.5 junk", "2.5-1", "2.5D3")
+        ],
+        ("array real general", ["2 2", "1", "2", "-nan", "3.5E)1"], "line 6: got '3.5E"),
     ],
 )
 def test_what_is_wrong_in_a_text(session, tmp_path, head, lines, message):

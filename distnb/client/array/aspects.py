@@ -11,12 +11,12 @@ from distnb.client.batching.call_sites import at_users_line, from_users_line
 from distnb.client.handle.array import (
     Array,
     as_result,
-    check_settable,
     in_memory,
     numeric,
     sealed,
 )
 from distnb.client.handle.conversion import copied, in_layout
+from distnb.client.handle.scalars import check_settable
 from distnb.client.reach.aliasing import look_at
 from distnb.client.reach.kept_order import axes_in, in_their_order
 from distnb.client.reach.small_steps import like

@@ -63,7 +63,6 @@ from distnb.client.handle.arguments import (
 from distnb.client.handle.array import (
     Array,
     as_result,
-    check_settable,
     in_memory,
     read_only,
     sealed,
@@ -85,6 +84,7 @@ from distnb.client.handle.operands import (
     left_to_others,
     understood,
 )
+from distnb.client.handle.scalars import check_settable
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method, map_

@@ -40,13 +40,10 @@ __all__ = [
     "Array",
     "Elements",
     "as_result",
-    "check_settable",
     "create",
     "hosted",
     "is_whole",
     "leave",
-    "no_array",
-    "numbers_in",
     "numeric",
     "read_only",
     "record_known",
@@ -370,27 +367,9 @@ def as_result(found: Any) -> Any:
     return found
 
 
-def numbers_in(x: Any) -> Any:
-    """Return NumPy's scalar for an array of no axis, which is read; in a tuple or a list each."""
-    if isinstance(x, tuple | list):
-        return type(x)([numbers_in(each) for each in x]) if type(x) in (tuple, list) else x
-    return x.to_numpy()[()] if isinstance(x, Array) and not x.ndim else x
-
-
-def check_settable(x: Array, name: str) -> None:
-    """Raise AttributeError where NumPy has a scalar, which stays as it is, in NumPy's words."""
-    if x.single and not x.shape:
-        raise AttributeError(f"attribute '{name}' of 'numpy.generic' objects is not writable")
-
-
 def read_only(x: Array) -> ValueError:
     """Return the error for a write into an array that cannot be written, in NumPy's words."""
     return ValueError("assignment destination is read-only")
-
-
-def no_array(x: Array) -> TypeError:
-    """Return the error for a write into a scalar, which other names may have, too."""
-    return TypeError(explain("array to write into", "a scalar", "an array", "use dnb.array(x)"))
 
 
 def is_whole(x: Array) -> bool:

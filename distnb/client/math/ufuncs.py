@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from distnb.client.batching.call_sites import warn_user
 from distnb.client.handle.arguments import NoValue
-from distnb.client.handle.array import Array, no_array
+from distnb.client.handle.array import Array
 from distnb.client.handle.operands import beside_text, by_numpy, others_in, understood
+from distnb.client.handle.scalars import no_array
 from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.reach.methods import called, computes
 from distnb.client.reach.small_steps import of_scalars, quick

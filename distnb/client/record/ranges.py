@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid
-from distnb.client.handle.array import Array, numbers_in, numeric
+from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.record.creation import array, made
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import Array, Elements, no_array
+from distnb.client.handle.array import Array, Elements
 from distnb.client.handle.conversion import move_out
 from distnb.client.handle.host_arrays import all_here
 from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.scalars import no_array
 from distnb.client.reach.aliasing import are_related
 from distnb.client.reach.whole_functions import put_in_reach, written_in_reach
 from distnb.client.record.advanced_indexing import (

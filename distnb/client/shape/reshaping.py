@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Order, Shape, order_of
-from distnb.client.handle.array import Array, check_settable, create, is_whole
+from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import array_of, copied, record_local
 from distnb.client.handle.fields import at_hand
 from distnb.client.handle.indexing import lengths, no_bool, one_axis
+from distnb.client.handle.scalars import check_settable
 from distnb.client.reach.aliasing import look_at, outline
 from distnb.client.reach.decorators import in_reach
 from distnb.client.reach.kept_order import axes_of

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Axes, Dist
-from distnb.client.handle.array import Array, numbers_in
+from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import watched
-from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.indexing import one_axis, several
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.reach.decorators import makes_at_home
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.eager import check_out
@@ -273,9 +274,8 @@ def _one(
         found = watched(name, numpys, x.here, n, axis, norm)
         return _delivered(array_of(x.session, found), out)
     d = one_axis(axis, x.ndim)
-    length = x.shape[d] if n is None else int(n)
-    if name in ("irfft", "hfft") and n is None:
-        length = 2 * (x.shape[d] - 1)
+    given = 2 * (x.shape[d] - 1) if name in ("irfft", "hfft") else x.shape[d]
+    length = given if n is None else n
     if name in _HERMITIAN:
         transform = Transform(_HERMITIAN[name], d, length, _OTHER_NORM[norm])
         if name == "hfft":
@@ -708,8 +708,7 @@ def _shifted(numpys: Callable[..., Any], x: ArrayLike, axes: Axes, sign: int) ->
     numpys(_small(a), axes)  # raises what NumPy raises
     if a.here is not None:
         return array_of(a.session, numpys(a.here, axes))
-    given = range(a.ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
-    where = [one_axis(axis, a.ndim) for axis in given]
+    where = [one_axis(d, a.ndim) for d in (range(a.ndim) if axes is None else several(axes))]
     shifts = dict.fromkeys(where, 0)
     for d in where:
         shifts[d] += sign * (a.shape[d] // 2)

@@ -37,6 +37,7 @@ from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
 from distnb.client.stats.random import Generator, default_rng
 from distnb.common.errors import explain
 from distnb.formats.stored import good
+from distnb.formats.text import share
 from distnb.geometry.layout import Ints
 
 __all__ = [
@@ -906,6 +907,7 @@ def mmread(source: File, *, session: Session | None = None) -> Any:
         if not head.dense:
             data, rows, columns = read_triplets(path, head, need(session))
             return coo_array((data, (rows, columns)), shape=head.shape)
+        share(path, head.start, 0, 1, None, "numbers", ())  # which raises
     from scipy.io import mmread
 
     return _sent(sparse.coo_array(mmread(source)), session)

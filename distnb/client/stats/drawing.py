@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Shape
-from distnb.client.handle.array import Array, as_result, create, hosted, numbers_in, numeric
+from distnb.client.handle.array import Array, as_result, create, hosted, numeric
 from distnb.client.handle.conversion import (
     as_dist,
     broadcast,
@@ -21,6 +21,7 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.fields import fresh
 from distnb.client.handle.indexing import lengths
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.record.placement import layout_for, layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session

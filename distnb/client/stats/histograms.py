@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.batching.call_sites import user_place
 from distnb.client.batching.error_states import warn_at
-from distnb.client.handle.array import Array, create, numbers_in
+from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import (
     array_of,
     as_dist,
@@ -21,6 +21,7 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.fields import fresh
 from distnb.client.handle.host_arrays import watched
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.math.reductions import mean, std
 from distnb.client.reach.admission import brought, is_mine
 from distnb.client.reach.rehearsal import part, promise

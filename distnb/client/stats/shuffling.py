@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Dist, Grid
-from distnb.client.handle.array import Array, hosted, numbers_in
+from distnb.client.handle.array import Array, hosted
 from distnb.client.handle.indexing import lengths, one_axis
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.linalg.products import matmul
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray, empty, full
