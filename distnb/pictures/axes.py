@@ -185,11 +185,11 @@ class PixelAxes(Axes):
 
     def contour(self, *args: Any, **options: Any) -> Any:
         """As matplotlib's, of means of the elements of a pixel."""
-        return super().contour(*self._reduced(args), **options)
+        return super().contour(*self._reduced(args, whole=True), **options)
 
     def contourf(self, *args: Any, **options: Any) -> Any:
         """As matplotlib's, of means of the elements of a pixel."""
-        return super().contourf(*self._reduced(args), **options)
+        return super().contourf(*self._reduced(args, whole=True), **options)
 
     def pcolormesh(self, *args: Any, **options: Any) -> Any:
         """As matplotlib's; cells are means of the elements of a pixel."""
@@ -269,10 +269,13 @@ class PixelAxes(Axes):
         _tell("steps of half a pixel", zooms=False)
         return super().ecdf(steps_of(x, 2 * max(pixels_of(self))), **options)
 
-    def _reduced(self, args: tuple[Any, ...], cells: bool = False) -> tuple[Any, ...]:
+    def _reduced(
+        self, args: tuple[Any, ...], cells: bool = False, whole: bool = False
+    ) -> tuple[Any, ...]:
         """Return a grid and the values on it with about as many elements as there are pixels.
 
         Values of ``cells`` are between the lines of the grid, if it has one line more than they.
+        The grid ends at the middles of pixels, or where the ``whole`` one does.
         """
         grids = 3 if len(args) > 2 else 1
         values = args[grids - 1]
@@ -283,8 +286,11 @@ class PixelAxes(Axes):
             max(1, n // pixels) for n, pixels in zip(values.shape, pixels_of(self), strict=True)
         ]
         numbers = [np.arange(n + cells, dtype=float) for n in values.shape[::-1]]
-        x, y = args[:2] if grids == 3 else numbers
-        x, y = on_grid(x, 1, values.shape, steps, cells), on_grid(y, 0, values.shape, steps, cells)
+        grid = args[:2] if grids == 3 else numbers
+        x, y = (on_grid(g, 1 - k, values.shape, steps, cells) for k, g in enumerate(grid))
+        if whole and np.ndim(grid[0]) == np.ndim(grid[1]) == 1:
+            for means, g in ((x, grid[0]), (y, grid[1])):
+                means[[0, -1]] = float(g[0]), float(g[-1])
         return x, y, means_of(values, *steps), *args[grids:]
 
 

@@ -93,6 +93,18 @@ def test_images_look_as_those_of_matplotlib(dist):
     looks(lambda ax, a: ax.pcolormesh(*steps, a), [x], atol=0.03, dist=dist)
 
 
+def test_contours_reach_to_the_ends_of_the_grid():
+    x = dnb.array(matrix())
+    rows, columns = np.linspace(5, 1, x.shape[0]), dnb.linspace(0, 9, x.shape[1])
+    for draw in (plt.contour, plt.contourf):
+        plt.figure()
+        draw(x)
+        assert plt.axis() == (0, x.shape[1] - 1, 0, x.shape[0] - 1)
+        plt.figure()
+        draw(columns, rows, x)
+        assert plt.axis() == (0, 9, 1, 5)
+
+
 def test_images_of_other_dtypes():
     i, j = np.ogrid[:200, :200]
     colors = np.stack([i + 0 * j, j + 0 * i, i ^ j], axis=-1).astype(np.uint8)
