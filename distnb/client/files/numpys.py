@@ -187,7 +187,7 @@ class Archive(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         name = key if key in self._members else key.removesuffix(".npy")
         if name not in self._members:
-            raise KeyError(f"{key} is not a file in the archive")
+            raise KeyError(f"{key} is not a file in the archive; it has {self.files}")
         return self._read(self._members[name])
 
     def __iter__(self) -> Iterator[str]:
