@@ -30,8 +30,8 @@ __all__ = [
     "turn_of",
 ]
 
-#: Bytes of text that are parsed at a time.
-BLOCK = 1 << 24
+#: Bytes of text that are parsed at a time: they, and what is made of them, reuse the same memory.
+BLOCK = 1 << 22
 #: Bytes that are looked at for quotes at a time: they stay in the cache.
 _GLANCE = 1 << 20
 #: Bytes of a row with quotes: a quote that nobody closed makes all behind it one row.

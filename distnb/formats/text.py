@@ -105,7 +105,7 @@ def table_of(
     quoted = quotes is not None and text in quotes
     if comment:
         text = quotes.without_comments(text) if quotes and quoted else _without(text, comment)
-    if not text.strip():
+    if text.isspace():
         text = b""
     return csv.read_csv(
         py_buffer(text or b"\n"),
