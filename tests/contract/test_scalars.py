@@ -132,7 +132,13 @@ PARAMETERS = (
     "xp.fft.ifftshift(m, axes=(k - 3,))|xp.sort(xp.random.permutation(k))|k.numerator|k.denominator|"
     "xp.lib.stride_tricks.as_strided(x, (2, 2), xp.array([8, 8]))|isinstance(k, xp.ndarray)|"
     "isinstance(x, xp.ndarray)|xp.random.default_rng([1, k]).permutation(1)|"
-    "xp.random.default_rng(xp.array([1, 2])).permutation(1)|xp.random.seed(xp.array([1, 2]))"
+    "xp.random.default_rng(xp.array([1, 2])).permutation(1)|xp.random.seed(xp.array([1, 2]))|"
+    "xp.mgrid[s - 10:5]|xp.mgrid[0:1:5j * k]|xp.mgrid[0:1:5j, 0:2:z[3]]|xp.ogrid[0:k, 0:s:2][1]|"
+    "xp.r_[0:1:z[3], k:5]|xp.mgrid[0:5, 1:4:z[3].astype('c8')]|xp.einsum(m, [0, k - 2], [1])|"
+    "xp.fft.ifft2(m, s=(k, 2)).real * 9 // 1|xp.max(x.astype('i1'), initial=k)|"
+    "xp.roll(m, (1, 1), axis=((k - 2).astype('u8'), 0))|xp.trace(m, (k - 2).astype('u1'))|"
+    "xp.diagonal(m, k.astype('u8') - np.uint64(2))|xp.array2string(x, edgeitems=(k - 2).astype('u8'), threshold=2)|"
+    "xp.searchsorted(x, 2.0, sorter=(0, 1, 2, 3))|xp.linalg.norm(x.astype('f4'), np.float64(3)).astype('f2')"
 ).split("|")
 
 
@@ -321,3 +327,23 @@ def outcome_of(code, names):
         return eval(code, names)
     except Exception as error:
         return type(error)
+
+
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_numbers_that_do_not_fit_are_refused(session, place):
+    """As NumPy's scalars are: where arrays are cast they would be other numbers."""
+    with setting(place=place):
+        for xp in (np, dnb):
+            big, minus = xp.arange(301).max(), -xp.ones(3, int).max()
+            for code in ("z[1] = big", "z[:] = big", "z.fill(big)", "z.flat[1] = big"):
+                z = xp.zeros(3, "i1")
+                with pytest.raises((OverflowError, ValueError)):
+                    exec(code)
+                assert z.tolist() == [0, 0, 0], code
+            z = xp.zeros(3, "i1")
+            z[1] = minus
+            assert z.tolist() == [0, -1, 0]
+            with pytest.raises(OverflowError):
+                xp.max(z, initial=big)
+            with pytest.raises(TypeError, match="not iterable"):
+                print(2 in minus)

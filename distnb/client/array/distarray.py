@@ -516,9 +516,10 @@ class DistArray(Array):
             put_advanced(self, key, value)
             return
         view, is_element = index_view(self._view or self.dview, key)
+        value = storable_number(value, self.dtype)
         if is_element or view.shape or isinstance(value, list | tuple):
             value = check_levels(value, len(view.shape), self.dtype, is_element)
-        assign(self.alias(view), storable_number(value, self.dtype))
+        assign(self.alias(view), value)
 
     @property
     def T(self) -> DistArray:
@@ -1483,6 +1484,8 @@ class DistArray(Array):
 
     def __contains__(self, value: ArrayLike) -> bool:
         """Tell whether an element equals the value."""
+        if self.single and not self.shape:
+            raise TypeError(f"argument of type 'numpy.{self.dtype.type.__name__}' is not iterable")
         return bool(any_(self == value))
 
     def __copy__(self) -> DistArray:

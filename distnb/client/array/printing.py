@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def array2string(
     """
     x, usual = asarray(a), np.get_printoptions()
     most = usual["threshold"] if threshold is None else threshold
-    items = usual["edgeitems"] if edgeitems is None else edgeitems
+    items = usual["edgeitems"] if edgeitems is None else index(edgeitems)
     shown, limit = _edges(x, most, items), 0 if x.size > most else most
     return np.array2string(
         shown,

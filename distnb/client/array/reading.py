@@ -13,6 +13,7 @@ import numpy as np
 
 from distnb.client.array.prefetch import Prefetch
 from distnb.client.handle.array import Array, as_result, host_view
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.reach import admission
 from distnb.client.reach.small_views import passed
 from distnb.client.record.placement import stay
@@ -145,9 +146,11 @@ def is_own(caller: FrameType) -> bool:
 
 
 def storable_number(value: Any, dtype: np.dtype) -> Any:
-    """Return a value to store; a number of which NumPy may make no integer is read: NaN is none."""
-    asked = isinstance(value, Array) and value.single and value.dtype.kind == "f"
-    return value.to_numpy()[()] if asked and dtype.kind in "iu" else value
+    """Return a value to store; a number of which NumPy may make no such integer is read."""
+    if dtype.kind not in "iu" or not isinstance(value, Array) or not value.single:
+        return value
+    fits = value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype)
+    return value if fits else numbers_in(value)
 
 
 def refuse_mean(caller: FrameType | None) -> None:

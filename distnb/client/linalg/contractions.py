@@ -326,7 +326,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     d, e = one_axis(axis1, x.ndim), one_axis(axis2, x.ndim)
     if d == e:
         raise ValueError("axis1 and axis2 cannot be the same")
-    found: Array = look_at(x, Diagonal(offset, d, e))
+    found: Array = look_at(x, Diagonal(operator.index(offset), d, e))
     return found
 
 

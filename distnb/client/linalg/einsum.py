@@ -14,6 +14,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.fields import fresh
 from distnb.client.handle.host_arrays import all_here, watched
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.linalg.contraction_commands import add_up, contract
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.matrix_commands import operands
@@ -224,7 +225,8 @@ def _given(given: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
 
 
 def _spelled(given: Sequence[Any] | ArrayLike) -> str:
-    subscripts = given if isinstance(given, list | tuple) else np.asarray(given).tolist()
+    listed = isinstance(given, list | tuple)
+    subscripts = numbers_in(given) if listed else np.asarray(given).tolist()
     if not isinstance(subscripts, list | tuple) or not all(map(_is_subscript, subscripts)):
         raise TypeError(
             explain("subscripts", given, "a list of integers, or ...", "name axes by integers")

@@ -179,6 +179,7 @@ def _vector(a: Array, ord: float | str | None, axes: tuple[int, ...], keepdims: 
     if ord == 1:
         return size.sum(**options)
     _no_words(ord)
+    ord = float(ord)  # of whatever precision it was
     powers = elementwise("power", size, ord).sum(**options)
     return elementwise("power", powers, 1 / np.asarray(ord, powers.dtype)[()])
 

@@ -12,6 +12,7 @@ from distnb.client.handle.arguments import Axes, Number, kept, truly
 from distnb.client.handle.array import Array, as_result, create, hosted, is_whole, numeric
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import as_in_c, some_axes
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.reach.admission import admitted, read_of
 from distnb.client.reach.engines_order import EnginesOrder
 from distnb.client.reach.small_reductions import ORDERED, quick_reduction
@@ -64,7 +65,7 @@ def reduce(
         _check_without(op, x, axis, dtype, where)
     if dtype is None and isinstance(out, Array | np.ndarray) and op not in _TRUTHS:
         dtype = np.result_type(out.dtype, x.dtype)  # in which NumPy combines elements, too
-    initial = None if initial is np._NoValue else initial
+    initial = None if initial is np._NoValue else numbers_in(initial)
     if where is not True and where is not np._NoValue:
         if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
             x = x.astype(numeric(dtype), copy=False)

@@ -78,7 +78,7 @@ def searchsorted(
         wanted = np.asarray(v, np.float64)
     _check(line, wanted, side, sorter)
     if sorter is not None:
-        line = asarray(line, session=session)[sorter]
+        line = asarray(line, session=session)[asarray(sorter, session=session)]
     word = "right" if str(side)[:1].lower() == "r" else "left"
     return looked_up(as_dist(line, session), as_dist(wanted, session), word)
 

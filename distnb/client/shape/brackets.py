@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.handle.array import Array
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.record.creation import array, asarray
 from distnb.client.record.eager import session_of
 from distnb.client.record.ranges import arange, linspace
@@ -80,10 +81,11 @@ def _part(item: Any, ndmin: int, trans1d: int, session: Session) -> Any:
 
 def _stretch(item: slice, session: Session) -> Array:
     """Return the numbers of a slice; an imaginary step counts them."""
-    start, step = 0 if item.start is None else item.start, 1 if item.step is None else item.step
+    start, stop, step = numbers_in((item.start, item.stop, item.step))
+    start, step = 0 if start is None else start, 1 if step is None else step
     if isinstance(step, complex | np.complexfloating):
-        return linspace(start, item.stop, int(np.abs(step)), session=session)
-    return arange(start, item.stop, step, session=session)
+        return linspace(start, stop, int(np.abs(step)), session=session)
+    return arange(start, stop, step, session=session)
 
 
 r_, c_ = Joined(0, 1, -1), Joined(-1, 2, 0)

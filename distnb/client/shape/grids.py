@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import broadcast, copied
 from distnb.client.handle.host_arrays import home
+from distnb.client.handle.scalars import numbers_in
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
@@ -104,8 +105,9 @@ class Grids:
         self.sparse = sparse
 
     def __getitem__(self, key: Any) -> Any:
+        key = tuple(map(_known, key)) if isinstance(key, tuple) else _known(key)
         if isinstance(key, slice):
-            start, step = key.start or 0, 1 if key.step is None else key.step
+            start, step = 0 if key.start is None else key.start, 1 if key.step is None else key.step
             if isinstance(step, complex | np.complexfloating):
                 return _spaced(start, key.stop, abs(step))
             return arange(start, key.stop, step)
@@ -117,6 +119,13 @@ class Grids:
         for d, a in enumerate(axes):
             assign(found[d], a)
         return found
+
+
+def _known(key: Any) -> Any:
+    """Return a slice with numbers that the notebook has."""
+    if not isinstance(key, slice):
+        return key
+    return slice(numbers_in(key.start), numbers_in(key.stop), numbers_in(key.step))
 
 
 mgrid, ogrid = Grids(False), Grids(True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
-from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.indexing import one_axis, several
 from distnb.client.reach.small_steps import like
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.namespace import stands_for
@@ -54,7 +54,7 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
     shifts = [0] * x.ndim
-    pairs = np.broadcast(shift, int(axis) if isinstance(axis, bool) else axis)
+    pairs = np.broadcast(shift, [operator.index(d) for d in several(axis)])
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     for by, d in pairs:

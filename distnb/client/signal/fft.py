@@ -506,7 +506,7 @@ def _several(
     norm: str | None,
     out: Array | None,
 ) -> Array:
-    x = a if isinstance(a, Array) else asarray(a)
+    x, s = a if isinstance(a, Array) else asarray(a), numbers_in(s)
     least = [_least(n) for n in s] if isinstance(s, Sequence) else s
     numpys(_small(x), least, axes, norm)  # raises what NumPy raises
     x = _precise(x, name, norm, out)
