@@ -10,10 +10,11 @@ from distnb.common.errors import explain
 __all__ = ["check_settable", "no_array", "numbers_in"]
 
 
-def numbers_in(x: Any) -> Any:
+def numbers_in(x: object) -> Any:
     """Return NumPy's scalar for an array of no axis, which is read; in a tuple or a list each."""
-    if type(x) in (tuple, list):
-        return type(x)([numbers_in(each) for each in x])
+    if type(x) is tuple or type(x) is list:
+        several = [numbers_in(each) for each in x]
+        return several if type(x) is list else tuple(several)
     return x.to_numpy()[()] if isinstance(x, Array) and not x.ndim else x
 
 

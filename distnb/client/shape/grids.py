@@ -121,7 +121,7 @@ class Grids:
         return found
 
 
-def _known(key: Any) -> Any:
+def _known(key: object) -> Any:
     """Return a slice with numbers that the notebook has."""
     if not isinstance(key, slice):
         return key
