@@ -523,3 +523,69 @@ def test_memory_is_shared_where_scipys_is(session, fmt):
 
 def test_a_graph_without_links_has_no_triangles(session):
     assert dnb.graph.triangles(sparse.csr_array((5, 5)), eigenvalues=2) == 0.0
+
+
+SORTING = {
+    "max": lambda A: A.max(),
+    "min": lambda A: A.min(),
+    "abs": abs,
+    "count_nonzero": lambda A: A.count_nonzero(),
+    "power": lambda A: A.power(2),
+    "sum_duplicates": lambda A: A.sum_duplicates(),
+    "sort_indices": lambda A: A.sort_indices(),
+    "eliminate_zeros": lambda A: A.eliminate_zeros(),
+}
+
+
+def unsorted(lib, fmt, how):
+    """Return an array whose indices are not sorted."""
+    A = getattr(lib, f"{fmt}_array")(np.arange(9.0).reshape(3, 3) + 1)
+    return A @ A if how == "product" else A[:, [2, 0, 1]] if fmt == "csr" else A[[2, 0, 1]]
+
+
+@pytest.mark.ways("one", "four", "cutoff", "spmd")
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("how", ["product", "columns"])
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+@pytest.mark.parametrize("name", SORTING)
+def test_what_sorts_an_array_keeps_all_views_of_it(session, name, fmt, how):
+    found = []
+    for lib in (sp, sparse):
+        A = unsorted(lib, fmt, how)
+        others = [2 * A, A.tocoo(copy=False), A.T, type(A)(A)]
+        coords, elements, indices = others[1].coords, A.data, A.indices
+        others += [3 * A]
+        theirs = others[-1].indices
+        SORTING[name](A)
+        lists = [np.asarray(x).tolist() for x in (elements, indices, *coords)]
+        lists += [np.asarray(x).tolist() for x in (others[-1].data, theirs)]
+        lists += [np.asarray(x.toarray()).tolist() for x in others]
+        elements *= 0
+        elements += 5
+        found.append([*lists, *[np.asarray(x.toarray()).tolist() for x in (A, *others)]])
+    assert found[0][6:] == found[1][6:]
+    for k in (0, 4):  # elements may be in another order than SciPy's, which sorts not stably
+        pairs = [sorted(zip(*x[k : k + 2], strict=True)) for x in found]
+        assert pairs[0] == pairs[1]
+
+
+@pytest.mark.ways("one", "cutoff")
+def test_parts_of_complex_elements_are_sorted_with_them(session):
+    A = sparse.csr_array(np.arange(9).reshape(3, 3) * (1 + 2j))
+    for sort in (lambda B, real: B.sort_indices(), lambda B, real: real.sort_indices()):
+        B = A @ A
+        want, real = B.toarray().to_numpy(), B.real
+        sort(B, real)
+        np.testing.assert_array_equal(B.toarray().to_numpy(), want)
+        np.testing.assert_array_equal(real.toarray().to_numpy(), want.real)
+
+
+@pytest.mark.ways("one", "cutoff")
+def test_where_no_zeros_are_stored_eliminating_them_changes_nothing(session):
+    A = sparse.csr_array(np.eye(3) + 1)
+    elements = A.data
+    A.eliminate_zeros()
+    elements[:] = 0
+    assert float(A.sum()) == 0
+    A.eliminate_zeros()
+    assert A.nnz == 0

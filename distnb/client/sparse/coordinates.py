@@ -91,11 +91,9 @@ class coo_array(Extremes):
     ) -> None:
         if isinstance(arg1, Sparse):
             x = arg1.tocoo(copy=copy)
+            x = x if dtype is None else x.astype(dtype, copy=False)
             self._origin, self._coords = x._origin, x._coords
             self.shape, self.data = x.shape, x.data
-            if dtype is not None and supported(np.dtype(dtype)) != self.dtype:
-                self.data = x.astype(dtype).data
-                self._coords, self._origin = x.coords, None
             return
         at_session = session_of(session, arg1)
         if isinstance(arg1, Array) and arg1.ndim == 1:
@@ -137,7 +135,7 @@ class coo_array(Extremes):
             x: Any = self._origin
             s = x.structure
             first = create(s.session, (s.major,), s.index_dtype, s.along(), ("index", 0, 0, 1))
-            found = (spread(x.held, first), s.shown_indices)
+            found = (spread(x.held, first), x.indices)
             self._coords = found if x.axis == 0 else found[::-1]
         return self._coords
 
@@ -189,8 +187,9 @@ class coo_array(Extremes):
     def _with_data(self, data: Array) -> Any:
         found = coo_array.__new__(coo_array)
         origin = self._origin
-        found._origin = None if origin is None else origin._with_data(data)
-        found._coords, found.data, found.shape = self._coords, data, self.shape
+        own: Any = None if origin is None else origin._with_data(data)
+        found._origin, same = own, origin is None or own.structure is origin.structure
+        found._coords, found.data, found.shape = self._coords if same else None, data, self.shape
         return found
 
     def _summed(self) -> Any:
