@@ -589,3 +589,16 @@ def test_where_no_zeros_are_stored_eliminating_them_changes_nothing(session):
     assert float(A.sum()) == 0
     A.eliminate_zeros()
     assert A.nnz == 0
+
+
+@pytest.mark.ways("one", "cutoff")
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("shape", [(1, 6), (2, 6)], ids=str)
+def test_arrays_are_multiplied_by_sparse_ones_of_one_axis(session, fmt, shape):
+    a, A = both(np.arange(1.0, 1 + np.prod(shape)).reshape(shape), fmt)
+    v = sp.coo_array(np.array([0, 1.0, 0, 2, 0, 3]))
+    V = sparse.coo_array(v)
+    same(A * V, a * v)
+    same(V * A, v * a)
+    same(A.multiply(v), a.multiply(v))
+    same(V.multiply(a), v.multiply(a))

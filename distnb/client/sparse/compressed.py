@@ -570,6 +570,8 @@ class Compressed(Reductions):
     def _multiplied_by_line(self, other: Any) -> Any:
         """Return the product with a sparse array that broadcasts: a row, a column, an element."""
         other = other if other.ndim == 2 else ours(other, self).reshape(1, -1)
+        if self.shape == other.shape:
+            return self._merged("multiply", other)
         if self.shape == (1, 1):  # SciPy's is of the dtype of a sum then
             return ours(other, self)._scaled(self.sum())
         if fits(self.shape, other.shape):

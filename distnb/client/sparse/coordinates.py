@@ -498,6 +498,8 @@ class coo_array(Extremes):
         if self.shape != other.shape:
             raise ValueError("inconsistent shapes")
         y = ours(other, self)
+            if other.shape == (1, *self.shape):  # SciPy's is a row of triplets then
+                return other.multiply(self).tocoo(copy=False)
         y = y if self.ndim == 2 else y._as_column()
         return self._as_before(self._in_rows()._merged(name, y))
 
