@@ -602,3 +602,15 @@ def test_arrays_are_multiplied_by_sparse_ones_of_one_axis(session, fmt, shape):
     same(V * A, v * a)
     same(A.multiply(v), a.multiply(v))
     same(V.multiply(a), v.multiply(a))
+
+
+@pytest.mark.ways("one", "cutoff")
+def test_triplets_take_columns_of_one_axis(session):
+    for step in (
+        *("A[:, 0] = A[:, 1]", "A[:, 0] = A[:, 0] * 2", "A[1:, 0] = A[1:, 1]", "A[0] = A[1]"),
+        *("A[0, :] = A[:, 1]", "A[[0, 1], 0] = A[:2, 1]", "A[:, 0] = A[:, [1]]"),
+    ):
+        a, A = both(np.arange(9.0).reshape(3, 3), "coo")
+        exec(step, {"A": a})
+        exec(step, {"A": A})
+        np.testing.assert_array_equal(A.toarray().to_numpy(), a.toarray())

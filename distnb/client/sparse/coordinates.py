@@ -450,6 +450,10 @@ class coo_array(Extremes):
 
     def __iter__(self) -> Any:
         x = self if self.ndim == 1 else self.tocsr()
+        elif is_sparse(value) and value.ndim == 1:  # of one axis is what ``A[:, 0]`` returns
+            where = named_in(x, key)
+            column = isinstance(where.columns, int) and isinstance(where.rows, slice)
+            y = ours(value, self).reshape(-1, 1) if column else value
         return (x[i] for i in range(self.shape[0]))
 
     def multiply(self, other: object) -> Any:
