@@ -614,3 +614,12 @@ def test_triplets_take_columns_of_one_axis(session):
         exec(step, {"A": a})
         exec(step, {"A": A})
         np.testing.assert_array_equal(A.toarray().to_numpy(), a.toarray())
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_numpys_square_is_a_product(session, fmt):
+    a, A = both(matrix((4, 3)), fmt)
+    same(np.square(A), np.square(a))
+    same(dnb.square(A), np.square(a))
+    V = sparse.coo_array(np.array([0, 2.0, 3]))
+    assert np.square(V).toarray().tolist() == [0, 4, 9]
