@@ -623,3 +623,51 @@ def test_numpys_square_is_a_product(session, fmt):
     same(dnb.square(A), np.square(a))
     V = sparse.coo_array(np.array([0, 2.0, 3]))
     assert np.square(V).toarray().tolist() == [0, 4, 9]
+
+
+WIDE = {
+    **{name: lambda A, name=name: getattr(A, name)() for name in ("max", "min", "sum", "trace")},
+    "mean": lambda A: A.mean(),
+    "argmax": lambda A: A.argmax(),
+    "argmin": lambda A: A.argmin(),
+    "max of columns": lambda A: A.max(axis=0).toarray(),
+    "argmax of columns": lambda A: A.argmax(axis=0),
+    "count_nonzero": lambda A: A.count_nonzero(),
+    "count_nonzero of columns": lambda A: A.count_nonzero(axis=0),
+    "abs": lambda A: abs(A).sum(),
+    "diagonal": lambda A: A.diagonal(),
+    "sum_duplicates": lambda A: [A.sum_duplicates(), [list(x) for x in (A.row, A.col, A.data)]][1],
+}
+
+
+@pytest.mark.ways("one", "cutoff")
+@pytest.mark.cases(14)
+@pytest.mark.parametrize("name", WIDE)
+def test_triplets_of_many_rows_are_reduced_without_an_array_of_all_rows(session, name):
+    coords = [2**33, 0, 0, 2**33], [1, 0, 2, 1]
+    a = sp.coo_array((np.array([1.0, 3, -4, 2]), coords), shape=(2**34, 3))
+    got, want = WIDE[name](sparse.coo_array(a)), WIDE[name](a)
+    np.testing.assert_allclose(np.asarray(got), np.asarray(want))
+
+
+def test_sums_of_columns_of_many_rows_need_no_array_of_all_rows(session):
+    A = sparse.coo_array(sp.coo_array((np.ones(2), ([0, 2**33], [0, 1])), shape=(2**34, 3)))
+    assert A.sum(axis=0).tolist() == [1, 1, 0]
+
+
+@pytest.mark.ways("one", "cutoff")
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_the_first_extreme_of_all_is_in_c_order_and_may_not_be_stored(session, fmt):
+    for dense in (
+        [[0, 2, 1], [2, 0, 0]],
+        [[-1, -2, -1], [-1, 0, 0]],
+        [[-1, -2, -1], [-1, -3, -1]],
+        [[1, 3, 0], [-1, 2, 3]],
+        [[0, 0, 0], [0, 0, 0]],
+    ):
+        a, A = both(np.array(dense), fmt)
+        for name in ("argmax", "argmin"):
+            assert getattr(A, name)() == getattr(a, name)()
+    a = sp.coo_array(([0, -1, -2], ([0, 0, 1], [2, 0, 1])), shape=(2, 3)).asformat(fmt)
+    A = getattr(sparse, f"{fmt}_array")(a)
+    assert (A.argmax(), A.argmin()) == (a.argmax(), a.argmin())
