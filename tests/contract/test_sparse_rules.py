@@ -671,3 +671,28 @@ def test_the_first_extreme_of_all_is_in_c_order_and_may_not_be_stored(session, f
     a = sp.coo_array(([0, -1, -2], ([0, 0, 1], [2, 0, 1])), shape=(2, 3)).asformat(fmt)
     A = getattr(sparse, f"{fmt}_array")(a)
     assert (A.argmax(), A.argmin()) == (a.argmax(), a.argmin())
+
+
+@pytest.mark.ways("one", "four", "cutoff")
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_blocks_in_one_line_stay_as_they_are_stored(session, fmt):
+    stack = "vstack" if fmt == "csr" else "hstack"
+    first = sp.csr_array(([1.0, 2, 3, 4], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
+    if fmt == "csc":
+        first = first.T
+    theirs = [first, 2 * first, getattr(sp, f"{fmt}_array")(np.eye(3, dtype=int))]
+    for layout in (None, "replicated"):
+        ours = [getattr(sparse, f"{fmt}_array")(x, dist=layout) for x in theirs[:2]]
+        got = getattr(sparse, stack)([*ours, theirs[2]]).to_scipy()
+        want = getattr(sp, stack)(theirs)
+        single = getattr(sparse, stack)([*ours, theirs[2]], dtype="f4")
+        assert single.dtype == np.float32
+        np.testing.assert_array_equal(single.toarray().to_numpy(), want.toarray())
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(got, name), getattr(want, name))
+    other = getattr(sparse, f"{fmt}_array")((4, 4))
+    with pytest.raises(ValueError, match="incompatible dimensions"):
+        getattr(sparse, stack)([ours[0], other])
+    alone = getattr(sparse, stack)([ours[0]])
+    alone.data[:] = 9
+    assert ours[0].data.tolist() == first.data.tolist()
