@@ -696,3 +696,10 @@ def test_blocks_in_one_line_stay_as_they_are_stored(session, fmt):
     alone = getattr(sparse, stack)([ours[0]])
     alone.data[:] = 9
     assert ours[0].data.tolist() == first.data.tolist()
+
+
+def test_random_integers_are_of_all_their_dtype(session):
+    for dtype in ("i4", "u1", "i8"):
+        A = sparse.random_array((20, 20), density=0.5, dtype=dtype, rng=0)
+        assert (A.dtype, A.nnz) == (np.dtype(dtype), 200)
+        assert int(A.data.max()) > np.iinfo(dtype).max // 2

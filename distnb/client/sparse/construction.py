@@ -285,10 +285,6 @@ def random_array(
             explain("random_array", f"shape {shape}", expected, "make one row, and take it: [0]")
         )
     kind = np.dtype(np.float64 if dtype is None else dtype)
-    if kind.kind not in "fc" and data_sampler is None:
-        raise NotImplementedError(
-            explain("random_array", kind, "a float or complex dtype", "give a data_sampler")
-        )
     at = need(session)
     draw = rng if isinstance(rng, Generator) else default_rng(rng, session=at)
     total = prod(extents)
@@ -296,6 +292,9 @@ def random_array(
     flat = _distinct(draw, total, count, at)
     if data_sampler is not None:
         data = asarray(data_sampler(size=count), session=flat.session)
+    elif kind.kind in "iu":  # from all of the dtype, but its greatest, as SciPy's
+        limits = np.iinfo(supported(kind))
+        data = draw.integers(limits.min, limits.max, size=count, dtype=kind)
     else:
         data = draw.random(count)
         data = data + 1j * draw.random(count) if kind.kind == "c" else data
@@ -360,10 +359,10 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | No
         raise ValueError("blocks must be 2-D")
     session = next((b.session for row in rows for b in row if hasattr(b, "session")), None)
     if session is None:
+        raise TypeError(explain("blocks", "none on engines", "a distributed one", "use SciPy's"))
     found = _in_one_line(rows, format, dtype, session)
     if found is not None:
         return found
-        raise TypeError(explain("blocks", "none on engines", "a distributed one", "use SciPy's"))
     grid = [[None if b is None else _coo(b, session) for b in row] for row in rows]
     heights = [_length(row, 0, f"row {i}") for i, row in enumerate(grid)]
     widths = [_length(column, 1, f"column {j}") for j, column in enumerate(zip(*grid, strict=True))]
@@ -381,6 +380,7 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | No
         (format,) = formats
     return found.asformat(format)
 
+
 def _in_one_line(
     rows: list[list[Any]], format: str | None, dtype: DTypeLike | None, session: Session
 ) -> Any:
@@ -396,7 +396,6 @@ def _in_one_line(
     kind = supported(np.result_type(*[b.dtype for b in flat]) if dtype is None else np.dtype(dtype))
     ours = [b if isinstance(b, Sparse) else Sparse.kinds[name](b, session=session) for b in flat]
     return Sparse.kinds[name].of(below([x.astype(kind, copy=False).held for x in ours]))
-
 
 
 def _coo(x: object, session: Session) -> Any:
