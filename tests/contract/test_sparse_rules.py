@@ -703,3 +703,14 @@ def test_random_integers_are_of_all_their_dtype(session):
         A = sparse.random_array((20, 20), density=0.5, dtype=dtype, rng=0)
         assert (A.dtype, A.nnz) == (np.dtype(dtype), 200)
         assert int(A.data.max()) > np.iinfo(dtype).max // 2
+
+
+def test_places_are_cut_to_whole_numbers(session):
+    for rows, columns in (([0.0, 2.5], [1.0, 1.0]), ([True, False], [True, True])):
+        want = sp.coo_array((np.ones(2), (np.array(rows), np.array(columns))), shape=(3, 3))
+        places = dnb.array(rows), dnb.array(columns)
+        for kind in (sparse.coo_array, sparse.csr_array):
+            got = kind((dnb.ones(2), places), shape=(3, 3))
+            np.testing.assert_array_equal(got.toarray().to_numpy(), want.toarray())
+    with pytest.raises(TypeError, match="coordinates"):
+        sparse.coo_array((dnb.ones(1), (dnb.array([1j]), dnb.array([0]))), shape=(3, 3))
