@@ -714,3 +714,12 @@ def test_places_are_cut_to_whole_numbers(session):
             np.testing.assert_array_equal(got.toarray().to_numpy(), want.toarray())
     with pytest.raises(TypeError, match="coordinates"):
         sparse.coo_array((dnb.ones(1), (dnb.array([1j]), dnb.array([0]))), shape=(3, 3))
+
+
+def test_weights_may_be_as_large_as_numbers_are(session):
+    cuts = []
+    for weight in (1.0, 1e308, 1e-320):
+        x = dnb.arange(9.0)
+        dnb.repartition(x, by=np.full(9, weight))
+        cuts.append(x.layout.base.spell())
+    assert cuts[0] == cuts[1] == cuts[2]

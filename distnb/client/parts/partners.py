@@ -205,6 +205,8 @@ def _balanced(x: Array | Compressed, by: str | ArrayLike, axis: int) -> Ints:
     total = float(weights.sum())
     if not n or not total:
         return even(n, size)
+    weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # their sum may be out of range
+    total = float(weights.sum())
     upto = np.concatenate([[0.0], np.cumsum(weights)])
     wanted = np.arange(1, size) * (total / size)
     above = np.searchsorted(upto[1:], wanted)
