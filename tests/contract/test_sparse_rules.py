@@ -723,3 +723,12 @@ def test_weights_may_be_as_large_as_numbers_are(session):
         dnb.repartition(x, by=np.full(9, weight))
         cuts.append(x.layout.base.spell())
     assert cuts[0] == cuts[1] == cuts[2]
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_triplets_have_the_elements_that_are_put_there(session, fmt):
+    a, A = [x.tocoo(copy=False) for x in both(matrix((4, 3)), fmt)]
+    for x in (a, A):
+        x.data = 2 * x.data
+    same(A.tocsr(), a.tocsr())
+    same(A.sum(axis=0), a.sum(axis=0))

@@ -226,8 +226,8 @@ class coo_array(Extremes):
                 explain("compressed array", f"shape {self.shape}", "two axes", "use .toarray()")
             )
         if self._origin is not None:
-            found = self._origin._along(axis)
-            found = found.copy() if found.data is self._origin.data else found
+            found = self._origin._with_data(self.data)._along(axis)  # others may be put there
+            found = found.copy() if found.data is self.data else found
             found.sum_duplicates()
             return found
         session, (major, minor) = self.session, self.coords if axis == 0 else self.coords[::-1]
