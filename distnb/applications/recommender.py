@@ -61,7 +61,11 @@ def als(
         raise ValueError(explain("rank", rank, "1 or more", "choose the number of factors"))
     if iterations < 1:
         raise ValueError(explain("iterations", iterations, "1 or more", "allow one"))
+    if not 0 <= penalty < np.inf:
+        raise ValueError(explain("penalty", penalty, "a finite number, 0 or more", "choose one"))
     R.sum_duplicates()
+    if not bool(np.isfinite(R.data).all()):
+        raise ValueError(explain("ratings", "NaN or infinity", "finite numbers", "leave them out"))
     known = R._with_data(dnb.ones_like(R.data))  # zeros that are stored are known, too
     rng = dnb.random.default_rng(seed, session=R.session)
     things = rng.random((R.shape[1], rank)) / rank**0.5

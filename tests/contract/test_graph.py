@@ -236,3 +236,13 @@ def test_what_is_no_graph_is_refused(session):
         dnb.learn.als(np.ones((3, 2)) * 1j, 1)
     with pytest.raises(ValueError, match="two axes"):
         dnb.learn.truncated_svd(dnb.ones(3), 1)
+
+
+def test_ratings_and_penalties_are_finite(session):
+    R = np.eye(3)
+    for penalty in (-1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="penalty"):
+            dnb.learn.als(sparse.csr_array(R), 1, penalty=penalty)
+    R[0, 0] = np.nan
+    with pytest.raises(ValueError, match="ratings"):
+        dnb.learn.als(sparse.csr_array(R), 1)

@@ -250,3 +250,19 @@ def test_present_is_of_a_dense_vector(session):
             sparse.matmul(A, factor, present=present)
     with pytest.raises(ValueError, match="^present: got sparse factors"):
         sparse.matmul(A, A.T, present=np.ones(6, bool))
+
+
+@pytest.mark.ways("one", "cutoff")
+def test_products_leave_their_factors_as_they_are(session):
+    P = sparse.csr_array(np.arange(9.0).reshape(3, 3))
+    Q = P @ P
+    R = sparse.csr_array(sp.csr_array(([1.0, 5, 3], [2, 0, 2], [0, 3, 3, 3]), shape=(3, 3)))
+    for A in (Q, R):
+        before = A.data.tolist(), A.indices.tolist()
+        for other in (P, P.toarray(), dnb.ones(3), dnb.ones(3)):
+            sparse.matmul(A, other, "min_plus")
+            sparse.matmul(other, A, "max_times")
+        sparse.matmul(P, P, "min_plus", mask=A)
+        assert (A.data.tolist(), A.indices.tolist()) == before
+    want = [4, np.inf, np.inf]  # 1 + 3 at one place
+    np.testing.assert_array_equal(sparse.matmul(R, np.zeros(3), "min_plus").to_numpy(), want)

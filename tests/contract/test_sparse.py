@@ -382,7 +382,11 @@ BAD = [
         "same length",
         lambda: sparse.coo_array((dnb.ones(3), (dnb.arange(2), dnb.arange(3)))),
     ),
-    (TypeError, "integers", lambda: sparse.coo_array((dnb.ones(3), (dnb.ones(3), dnb.arange(3))))),
+    (
+        TypeError,
+        "integers",
+        lambda: sparse.coo_array((dnb.ones(3), (1j * dnb.ones(3), dnb.arange(3)))),
+    ),
     (
         ValueError,
         "triplets",

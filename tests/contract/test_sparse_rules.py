@@ -523,3 +523,212 @@ def test_memory_is_shared_where_scipys_is(session, fmt):
 
 def test_a_graph_without_links_has_no_triangles(session):
     assert dnb.graph.triangles(sparse.csr_array((5, 5)), eigenvalues=2) == 0.0
+
+
+SORTING = {
+    "max": lambda A: A.max(),
+    "min": lambda A: A.min(),
+    "abs": abs,
+    "count_nonzero": lambda A: A.count_nonzero(),
+    "power": lambda A: A.power(2),
+    "sum_duplicates": lambda A: A.sum_duplicates(),
+    "sort_indices": lambda A: A.sort_indices(),
+    "eliminate_zeros": lambda A: A.eliminate_zeros(),
+}
+
+
+def unsorted(lib, fmt, how):
+    """Return an array whose indices are not sorted."""
+    A = getattr(lib, f"{fmt}_array")(np.arange(9.0).reshape(3, 3) + 1)
+    return A @ A if how == "product" else A[:, [2, 0, 1]] if fmt == "csr" else A[[2, 0, 1]]
+
+
+@pytest.mark.ways("one", "four", "cutoff", "spmd")
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("how", ["product", "columns"])
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+@pytest.mark.parametrize("name", SORTING)
+def test_what_sorts_an_array_keeps_all_views_of_it(session, name, fmt, how):
+    found = []
+    for lib in (sp, sparse):
+        A = unsorted(lib, fmt, how)
+        others = [2 * A, A.tocoo(copy=False), A.T, type(A)(A)]
+        coords, elements, indices = others[1].coords, A.data, A.indices
+        others += [3 * A]
+        theirs = others[-1].indices
+        SORTING[name](A)
+        lists = [np.asarray(x).tolist() for x in (elements, indices, *coords)]
+        lists += [np.asarray(x).tolist() for x in (others[-1].data, theirs)]
+        lists += [np.asarray(x.toarray()).tolist() for x in others]
+        elements *= 0
+        elements += 5
+        found.append([*lists, *[np.asarray(x.toarray()).tolist() for x in (A, *others)]])
+    assert found[0][6:] == found[1][6:]
+    for k in (0, 4):  # elements may be in another order than SciPy's, which sorts not stably
+        pairs = [sorted(zip(*x[k : k + 2], strict=True)) for x in found]
+        assert pairs[0] == pairs[1]
+
+
+@pytest.mark.ways("one", "cutoff")
+def test_parts_of_complex_elements_are_sorted_with_them(session):
+    A = sparse.csr_array(np.arange(9).reshape(3, 3) * (1 + 2j))
+    for sort in (lambda B, real: B.sort_indices(), lambda B, real: real.sort_indices()):
+        B = A @ A
+        want, real = B.toarray().to_numpy(), B.real
+        sort(B, real)
+        np.testing.assert_array_equal(B.toarray().to_numpy(), want)
+        np.testing.assert_array_equal(real.toarray().to_numpy(), want.real)
+
+
+@pytest.mark.ways("one", "cutoff")
+def test_where_no_zeros_are_stored_eliminating_them_changes_nothing(session):
+    A = sparse.csr_array(np.eye(3) + 1)
+    elements = A.data
+    A.eliminate_zeros()
+    elements[:] = 0
+    assert float(A.sum()) == 0
+    A.eliminate_zeros()
+    assert A.nnz == 0
+
+
+@pytest.mark.ways("one", "cutoff")
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("shape", [(1, 6), (2, 6)], ids=str)
+def test_arrays_are_multiplied_by_sparse_ones_of_one_axis(session, fmt, shape):
+    a, A = both(np.arange(1.0, 1 + np.prod(shape)).reshape(shape), fmt)
+    v = sp.coo_array(np.array([0, 1.0, 0, 2, 0, 3]))
+    V = sparse.coo_array(v)
+    same(A * V, a * v)
+    same(V * A, v * a)
+    same(A.multiply(v), a.multiply(v))
+    same(V.multiply(a), v.multiply(a))
+
+
+@pytest.mark.ways("one", "cutoff")
+def test_triplets_take_columns_of_one_axis(session):
+    for step in (
+        *("A[:, 0] = A[:, 1]", "A[:, 0] = A[:, 0] * 2", "A[1:, 0] = A[1:, 1]", "A[0] = A[1]"),
+        *("A[0, :] = A[:, 1]", "A[[0, 1], 0] = A[:2, 1]", "A[:, 0] = A[:, [1]]"),
+    ):
+        a, A = both(np.arange(9.0).reshape(3, 3), "coo")
+        exec(step, {"A": a})
+        exec(step, {"A": A})
+        np.testing.assert_array_equal(A.toarray().to_numpy(), a.toarray())
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_numpys_square_is_a_product(session, fmt):
+    a, A = both(matrix((4, 3)), fmt)
+    same(np.square(A), np.square(a))
+    same(dnb.square(A), np.square(a))
+    V = sparse.coo_array(np.array([0, 2.0, 3]))
+    assert np.square(V).toarray().tolist() == [0, 4, 9]
+
+
+WIDE = {
+    **{name: lambda A, name=name: getattr(A, name)() for name in ("max", "min", "sum", "trace")},
+    "mean": lambda A: A.mean(),
+    "argmax": lambda A: A.argmax(),
+    "argmin": lambda A: A.argmin(),
+    "max of columns": lambda A: A.max(axis=0).toarray(),
+    "argmax of columns": lambda A: A.argmax(axis=0),
+    "count_nonzero": lambda A: A.count_nonzero(),
+    "count_nonzero of columns": lambda A: A.count_nonzero(axis=0),
+    "abs": lambda A: abs(A).sum(),
+    "diagonal": lambda A: A.diagonal(),
+    "sum_duplicates": lambda A: [A.sum_duplicates(), [list(x) for x in (A.row, A.col, A.data)]][1],
+}
+
+
+@pytest.mark.ways("one", "cutoff")
+@pytest.mark.cases(14)
+@pytest.mark.parametrize("name", WIDE)
+def test_triplets_of_many_rows_are_reduced_without_an_array_of_all_rows(session, name):
+    coords = [2**33, 0, 0, 2**33], [1, 0, 2, 1]
+    a = sp.coo_array((np.array([1.0, 3, -4, 2]), coords), shape=(2**34, 3))
+    got, want = WIDE[name](sparse.coo_array(a)), WIDE[name](a)
+    np.testing.assert_allclose(np.asarray(got), np.asarray(want))
+
+
+def test_sums_of_columns_of_many_rows_need_no_array_of_all_rows(session):
+    A = sparse.coo_array(sp.coo_array((np.ones(2), ([0, 2**33], [0, 1])), shape=(2**34, 3)))
+    assert A.sum(axis=0).tolist() == [1, 1, 0]
+
+
+@pytest.mark.ways("one", "cutoff")
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_the_first_extreme_of_all_is_in_c_order_and_may_not_be_stored(session, fmt):
+    for dense in (
+        [[0, 2, 1], [2, 0, 0]],
+        [[-1, -2, -1], [-1, 0, 0]],
+        [[-1, -2, -1], [-1, -3, -1]],
+        [[1, 3, 0], [-1, 2, 3]],
+        [[0, 0, 0], [0, 0, 0]],
+    ):
+        a, A = both(np.array(dense), fmt)
+        for name in ("argmax", "argmin"):
+            assert getattr(A, name)() == getattr(a, name)()
+    a = sp.coo_array(([0, -1, -2], ([0, 0, 1], [2, 0, 1])), shape=(2, 3)).asformat(fmt)
+    A = getattr(sparse, f"{fmt}_array")(a)
+    assert (A.argmax(), A.argmin()) == (a.argmax(), a.argmin())
+
+
+@pytest.mark.ways("one", "four", "cutoff")
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_blocks_in_one_line_stay_as_they_are_stored(session, fmt):
+    stack = "vstack" if fmt == "csr" else "hstack"
+    first = sp.csr_array(([1.0, 2, 3, 4], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
+    if fmt == "csc":
+        first = first.T
+    theirs = [first, 2 * first, getattr(sp, f"{fmt}_array")(np.eye(3, dtype=int))]
+    for layout in (None, "replicated"):
+        ours = [getattr(sparse, f"{fmt}_array")(x, dist=layout) for x in theirs[:2]]
+        got = getattr(sparse, stack)([*ours, theirs[2]]).to_scipy()
+        want = getattr(sp, stack)(theirs)
+        single = getattr(sparse, stack)([*ours, theirs[2]], dtype="f4")
+        assert single.dtype == np.float32
+        np.testing.assert_array_equal(single.toarray().to_numpy(), want.toarray())
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(got, name), getattr(want, name))
+    other = getattr(sparse, f"{fmt}_array")((4, 4))
+    with pytest.raises(ValueError, match="incompatible dimensions"):
+        getattr(sparse, stack)([ours[0], other])
+    alone = getattr(sparse, stack)([ours[0]])
+    alone.data[:] = 9
+    assert ours[0].data.tolist() == first.data.tolist()
+
+
+def test_random_integers_are_of_all_their_dtype(session):
+    for dtype in ("i4", "u1", "i8"):
+        A = sparse.random_array((20, 20), density=0.5, dtype=dtype, rng=0)
+        assert (A.dtype, A.nnz) == (np.dtype(dtype), 200)
+        assert int(A.data.max()) > np.iinfo(dtype).max // 2
+
+
+def test_places_are_cut_to_whole_numbers(session):
+    for rows, columns in (([0.0, 2.5], [1.0, 1.0]), ([True, False], [True, True])):
+        want = sp.coo_array((np.ones(2), (np.array(rows), np.array(columns))), shape=(3, 3))
+        places = dnb.array(rows), dnb.array(columns)
+        for kind in (sparse.coo_array, sparse.csr_array):
+            got = kind((dnb.ones(2), places), shape=(3, 3))
+            np.testing.assert_array_equal(got.toarray().to_numpy(), want.toarray())
+    with pytest.raises(TypeError, match="coordinates"):
+        sparse.coo_array((dnb.ones(1), (dnb.array([1j]), dnb.array([0]))), shape=(3, 3))
+
+
+def test_weights_may_be_as_large_as_numbers_are(session):
+    cuts = []
+    for weight in (1.0, 1e308, 1e-320):
+        x = dnb.arange(9.0)
+        dnb.repartition(x, by=np.full(9, weight))
+        cuts.append(x.layout.base.spell())
+    assert cuts[0] == cuts[1] == cuts[2]
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_triplets_have_the_elements_that_are_put_there(session, fmt):
+    a, A = [x.tocoo(copy=False) for x in both(matrix((4, 3)), fmt)]
+    for x in (a, A):
+        x.data = 2 * x.data
+    same(A.tocsr(), a.tocsr())
+    same(A.sum(axis=0), a.sum(axis=0))

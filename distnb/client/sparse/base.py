@@ -311,6 +311,14 @@ class Sparse:
         """The imaginary parts, into which may be written if numbers are complex."""
         return self._with_data(self.data.imag)
 
+    def multiply(self, other: object) -> Any:
+        """Return the product element by element."""
+        raise NotImplementedError
+
+    def _square(self) -> Any:
+        """Return the squares, in the format of a product, as NumPy makes them of SciPy's."""
+        return self.multiply(self)
+
     def _each(self, ufunc: np.ufunc) -> Any:
         """Return a ufunc of the elements, which gives 0 for 0; equal places are summed first."""
         x = self._summed()
@@ -663,7 +671,7 @@ _LEFT_OUT = {
 #: Reductions to the least or greatest element -> which of two.
 _EXTREMES = {"max": np.maximum, "min": np.minimum, "nanmax": np.fmax, "nanmin": np.fmin}
 #: Names of ufuncs of one array -> the method, where that has another name.
-_OWN = {"absolute": "__abs__", "negative": "__neg__"}
+_OWN = {"absolute": "__abs__", "negative": "__neg__", "square": "_square"}
 #: Those of two -> the methods for this array on the left, and on the right.
 _BINARY = {
     "add": ("__add__", "__radd__"),

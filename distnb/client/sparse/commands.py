@@ -35,6 +35,7 @@ from distnb.ops.semirings import Semiring
 
 __all__ = [
     "arrays",
+    "below",
     "each",
     "elements",
     "everywhere",
@@ -202,6 +203,19 @@ def everywhere(x: Stored) -> Stored:
     data, indices = [copied(y, y.dtype, where) for y in (elements(x), s.indices)]
     whole = replicated(2, session.size)
     return Stored(data, Structure(s.shape, whole, (0, s.nnz), indices, indptr, s.canonical))
+
+
+def below(sources: Sequence[Stored]) -> Stored:
+    """Return arrays one below the other, as many rows of all on each engine."""
+    first, ends = sources[0].structure, [0, *accumulate(x.structure.major for x in sources)]
+    cuts = even(ends[-1], first.session.size)
+    parts = []
+    for x, start in zip(sources, ends, strict=False):
+        n = x.structure.major
+        parts.append(recut(x, tuple([min(max(c - start, 0), n) for c in cuts])))
+    shape, canonical = (ends[-1], first.minor), all(x.structure.canonical for x in sources)
+    kind, where = sources[0].data.dtype, line(cuts, 1)
+    return each("below", parts, kind, shape=shape, layout=where, canonical=canonical)
 
 
 def times(

@@ -18,6 +18,7 @@ from distnb.client.record.ranges import arange
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
+from distnb.client.shape.viewing import shares_memory
 from distnb.client.sparse.arithmetic import (
     compared,
     dense_of,
@@ -63,7 +64,13 @@ from distnb.client.sparse.indexing import (
 )
 from distnb.client.sparse.reductions import Reductions
 from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
-from distnb.client.sparse.structure import SparseLayout, Stored, cuts_of, global_pointers
+from distnb.client.sparse.structure import (
+    SparseLayout,
+    Stored,
+    Structure,
+    cuts_of,
+    global_pointers,
+)
 from distnb.common.errors import explain
 from distnb.geometry.boxes import box_of
 from distnb.geometry.layout import Ints
@@ -133,6 +140,8 @@ class Compressed(Reductions):
     @property
     def indices(self) -> Any:
         """The column (CSR) or row (CSC) of each stored element: a read-only view."""
+        if not self.structure.canonical and self._sharing()[1]:  # who sorts them is to know whose
+            self._share(self.structure.again())
         return self.structure.shown_indices
 
     @property
@@ -340,15 +349,57 @@ class Compressed(Reductions):
         return getattr(scipy_sparse(), type(self).__name__)(arrays, shape=self.shape)
 
     def _with_data(self, data: Array) -> Any:
-        return type(self).of(Stored(data, self.structure))
+        s = self.structure
+        alone = s.shown and not s.canonical and not self._has(data)
+        return type(self).of(Stored(data, s.again() if alone else s))
+
+    def _has(self, data: Array) -> bool:
+        """Tell whether elements are in the memory of those of this array, as real parts are."""
+        return data.dbase is self.data.dbase or shares_memory(data, self.data)
+
+    def _sharing(self) -> tuple[list[Any], bool]:
+        """Return the arrays with these elements and this structure, and if it has others."""
+        s = self.structure
+        found = [x for x in s.arrays.values() if x.structure is s]
+        ours = [x for x in found if self._has(x.data)]
+        return ours, len(ours) < len(found)
+
+    def _share(self, structure: Structure) -> None:
+        """Have another structure, with all arrays of these elements."""
+        for x in self._sharing()[0]:
+            x._become(Stored(x.data, structure))
 
     def _summed(self) -> Any:
         self.sum_duplicates()
         return self
 
-    def _made(self, name: str, canonical: bool) -> None:
-        """Be what engines make of the parts alone."""
-        self._become(each(name, (self.held,), self.dtype, canonical=canonical))
+    def in_order(self) -> Any:
+        """Return the array with equal places summed and sorted; it stays as it is."""
+        if self.structure.canonical:
+            return self
+        found = type(self).of(self._made("sum_duplicates"))
+        self.structure.unique |= found.nnz == self.nnz
+        return found
+
+    def _made(self, name: str, canonical: bool = True) -> Stored:
+        """Return what engines make of the parts alone."""
+        return each(name, (self.held,), self.dtype, canonical=canonical)
+
+    def _put(self, found: Stored) -> None:
+        """Be what was made of it, if it has as many elements in the memory where these lie.
+
+        So views of the elements and of the indices stay views of this array, as in SciPy.
+        """
+        s, (sharing, others) = self.structure, self._sharing()
+        apart = any(x.data.nbytes > self.data.nbytes for x in sharing)  # of which it is a part
+        if found.structure.ends != s.ends or apart or not self.data.flags.writeable:
+            self._become(found)
+            return
+        self.data[...] = found.data
+        if others:
+            self._share(found.structure)
+        else:
+            s.sort(found.structure)
 
     def sum_duplicates(self) -> None:
         """Sum elements of equal places, and sort; in place, as SciPy's: each engine its own.
@@ -356,7 +407,7 @@ class Compressed(Reductions):
         How many are left is read: this waits, if it is not known that there is nothing to do.
         """
         if not self.structure.canonical:
-            self._made("sum_duplicates", True)
+            self._put(self._made("sum_duplicates"))
 
     @property
     def has_sorted_indices(self) -> bool:
@@ -436,14 +487,16 @@ class Compressed(Reductions):
         do.
         """
         if not self.structure.canonical:
-            self._made("sort_indices", False)
+            self._put(self._made("sort_indices", False))
 
     def eliminate_zeros(self) -> None:
         """Remove stored elements that are zero; in place, as SciPy's: each engine its own.
 
         How many are left is read: this waits.
         """
-        self._made("eliminate_zeros", self.structure.canonical)
+        found = self._made("eliminate_zeros", self.structure.canonical)
+        if found.structure.nnz < self.nnz:
+            self._become(found)
 
     # -- operators -----------------------------------------------------------------------------
 
@@ -517,6 +570,8 @@ class Compressed(Reductions):
     def _multiplied_by_line(self, other: Any) -> Any:
         """Return the product with a sparse array that broadcasts: a row, a column, an element."""
         other = other if other.ndim == 2 else ours(other, self).reshape(1, -1)
+        if self.shape == other.shape:
+            return self._merged("multiply", other)
         if self.shape == (1, 1):  # SciPy's is of the dtype of a sum then
             return ours(other, self)._scaled(self.sum())
         if fits(self.shape, other.shape):

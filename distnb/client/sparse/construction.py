@@ -30,6 +30,7 @@ from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import repeat, tile
 from distnb.client.sparse.arithmetic import dense_of, is_sparse
 from distnb.client.sparse.base import Sparse
+from distnb.client.sparse.commands import below
 from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.creation import stored_in
@@ -285,10 +286,6 @@ def random_array(
             explain("random_array", f"shape {shape}", expected, "make one row, and take it: [0]")
         )
     kind = np.dtype(np.float64 if dtype is None else dtype)
-    if kind.kind not in "fc" and data_sampler is None:
-        raise NotImplementedError(
-            explain("random_array", kind, "a float or complex dtype", "give a data_sampler")
-        )
     at = need(session)
     draw = rng if isinstance(rng, Generator) else default_rng(rng, session=at)
     total = prod(extents)
@@ -296,6 +293,9 @@ def random_array(
     flat = _distinct(draw, total, count, at)
     if data_sampler is not None:
         data = asarray(data_sampler(size=count), session=flat.session)
+    elif kind.kind in "iu":  # from all of the dtype, but its greatest, as SciPy's
+        limits = np.iinfo(supported(kind))
+        data = draw.integers(limits.min, limits.max, size=count, dtype=kind)
     else:
         data = draw.random(count)
         data = data + 1j * draw.random(count) if kind.kind == "c" else data
@@ -327,8 +327,10 @@ def _distinct(draw: Generator, total: int, count: int, session: Session) -> Any:
 def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
     """Return a sparse array of blocks, as SciPy's ``block_array``; None is a block of zeros.
 
-    Blocks become triplets, which are joined, as by :func:`distnb.concatenate`; in another format
-    they are sent to where their rows, or columns, are.
+    Rows of CSR blocks below each other, and columns of CSC ones side by side, are sent to where
+    they are in the result. Other blocks become triplets, which are joined, as by
+    :func:`distnb.concatenate`; in another format they are sent to where their rows, or columns,
+    are.
 
     Parameters
     ----------
@@ -359,6 +361,9 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | No
     session = next((b.session for row in rows for b in row if hasattr(b, "session")), None)
     if session is None:
         raise TypeError(explain("blocks", "none on engines", "a distributed one", "use SciPy's"))
+    found = _in_one_line(rows, format, dtype, session)
+    if found is not None:
+        return found
     grid = [[None if b is None else _coo(b, session) for b in row] for row in rows]
     heights = [_length(row, 0, f"row {i}") for i, row in enumerate(grid)]
     widths = [_length(column, 1, f"column {j}") for j, column in enumerate(zip(*grid, strict=True))]
@@ -375,6 +380,23 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | No
     if format is None and len(formats) == 1 and formats <= {"csr", "csc"}:
         (format,) = formats
     return found.asformat(format)
+
+
+def _in_one_line(
+    rows: list[list[Any]], format: str | None, dtype: DTypeLike | None, session: Session
+) -> Any:
+    """Return CSR blocks below each other, or CSC ones side by side, None for others.
+
+    Whole rows, or columns, go to where they are in the result; elements stay in their order.
+    """
+    axis = 0 if len(rows[0]) == 1 else 1
+    name, flat = ("csr", "csc")[axis], [b for row in rows for b in row]
+    alike = format in (None, name) and all(getattr(b, "format", "") == name for b in flat)
+    if min(len(rows), len(rows[0])) > 1 or not alike or len({b.shape[1 - axis] for b in flat}) > 1:
+        return None
+    kind = supported(np.result_type(*[b.dtype for b in flat]) if dtype is None else np.dtype(dtype))
+    ours = [b if isinstance(b, Sparse) else Sparse.kinds[name](b, session=session) for b in flat]
+    return Sparse.kinds[name].of(below([x.astype(kind, copy=False).held for x in ours]))
 
 
 def _coo(x: object, session: Session) -> Any:

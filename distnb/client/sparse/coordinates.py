@@ -51,6 +51,8 @@ __all__ = ["coo_array"]
 
 #: Places that can be counted.
 _MOST = 2**63 - 1
+#: So many more rows than elements, and no array is made for all rows where there is another way.
+_MANY = 2**20
 
 
 class coo_array(Extremes):
@@ -91,11 +93,9 @@ class coo_array(Extremes):
     ) -> None:
         if isinstance(arg1, Sparse):
             x = arg1.tocoo(copy=copy)
+            x = x if dtype is None else x.astype(dtype, copy=False)
             self._origin, self._coords = x._origin, x._coords
             self.shape, self.data = x.shape, x.data
-            if dtype is not None and supported(np.dtype(dtype)) != self.dtype:
-                self.data = x.astype(dtype).data
-                self._coords, self._origin = x.coords, None
             return
         at_session = session_of(session, arg1)
         if isinstance(arg1, Array) and arg1.ndim == 1:
@@ -137,7 +137,7 @@ class coo_array(Extremes):
             x: Any = self._origin
             s = x.structure
             first = create(s.session, (s.major,), s.index_dtype, s.along(), ("index", 0, 0, 1))
-            found = (spread(x.held, first), s.shown_indices)
+            found = (spread(x.held, first), x.indices)
             self._coords = found if x.axis == 0 else found[::-1]
         return self._coords
 
@@ -189,11 +189,22 @@ class coo_array(Extremes):
     def _with_data(self, data: Array) -> Any:
         found = coo_array.__new__(coo_array)
         origin = self._origin
-        found._origin = None if origin is None else origin._with_data(data)
-        found._coords, found.data, found.shape = self._coords, data, self.shape
+        own: Any = None if origin is None else origin._with_data(data)
+        found._origin, same = own, origin is None or own.structure is origin.structure
+        found._coords, found.data, found.shape = self._coords if same else None, data, self.shape
         return found
 
+    @property
+    def _wide(self) -> bool:
+        """Tell whether there are many more rows than elements, of which nothing is known."""
+        return self._origin is None and self.shape[0] > self.nnz + _MANY
+
     def _summed(self) -> Any:
+        size, parts = prod(self.shape), self.session.size
+        each = -(-size // parts)
+        if self._wide and parts * each <= _MOST:  # a row for each engine, with all of its places
+            found = self._reshaped((parts, each), "C")._along(0).tocoo(copy=False)
+            return found._reshaped(self.shape, "C")
         return self._as_before(self._in_rows()._summed()).tocoo(copy=False)
 
     def sum_duplicates(self) -> None:
@@ -215,8 +226,8 @@ class coo_array(Extremes):
                 explain("compressed array", f"shape {self.shape}", "two axes", "use .toarray()")
             )
         if self._origin is not None:
-            found = self._origin._along(axis)
-            found = found.copy() if found.data is self._origin.data else found
+            found = self._origin._with_data(self.data)._along(axis)  # others may be put there
+            found = found.copy() if found.data is self.data else found
             found.sum_duplicates()
             return found
         session, (major, minor) = self.session, self.coords if axis == 0 else self.coords[::-1]
@@ -439,6 +450,10 @@ class coo_array(Extremes):
         if self.ndim == 1:
             key = (*(key if isinstance(key, tuple) else (key,)), 0)
             y = ours(value, self).reshape(-1, 1) if is_sparse(value) else value
+        elif is_sparse(value) and value.ndim == 1:  # of one axis is what ``A[:, 0]`` returns
+            where = named_in(x, key)
+            column = isinstance(where.columns, int) and isinstance(where.rows, slice)
+            y = ours(value, self).reshape(-1, 1) if column else value
         x[key] = y
         named = named_in(x, key)
         if isinstance(named.rows, int) and isinstance(named.columns, int):
@@ -483,6 +498,8 @@ class coo_array(Extremes):
             y = other._as_column() if is_sparse(other) else other.reshape(-1, 1)
             return self._as_before(self._in_rows().multiply(y))
         if is_sparse(other) and other.ndim == 2:
+            if other.shape == (1, *self.shape):  # SciPy's is a row of triplets then
+                return other.multiply(self).tocoo(copy=False)
             return other._scaled(self.sum()) if self.shape == (1,) else other.multiply(self)
         if is_sparse(other):
             one, many = (self, other) if self.shape == (1,) else (other, self)
@@ -590,20 +607,34 @@ class coo_array(Extremes):
         """
         if self._is_all(axis):
             return self.data.sum(dtype=dtype, out=out)
-        if axis is None or isinstance(axis, tuple):
-            return self.tocsr().sum(axis, dtype, out)
-        between = result_of(lambda a: a.sum(), self.dtype).dtype  # counts bools of equal places
-        return self.astype(between, copy=False).tocsr().sum(axis, dtype, out)
+        between = result_of(lambda a: a.sum(axis=axis), self.dtype).dtype
+        if axis is None or (isinstance(axis, tuple) and len(axis) == 2):
+            x = self if between == self.dtype else self._summed()  # equal places in their own dtype
+            return x.data.sum(dtype=between if dtype is None else dtype, out=out)
+        x = self.astype(between, copy=False)  # which counts bools of equal places
+        return x._towards(axis).sum(axis, dtype, out)
+
+    def _towards(self, axis: Axes) -> Any:
+        """Return the array in the format in which each engine reduces its own along an axis."""
+        one: Any = axis[0] if isinstance(axis, tuple) else axis
+        return self._along(1 - operator.index(one) % 2)
 
     def _extremes(self, name: str, axis: Axes, explicit: bool) -> Any:
         if self._is_all(axis):
             return self._extreme(name, explicit)
-        return self.tocsr()._extremes(name, axis, explicit)
+        if axis is None:
+            return self._extreme(name, explicit)
+        result_of(lambda a: getattr(a, name)(axis=axis), self.dtype)
+        return self._towards(axis)._extremes(name, axis, explicit)
 
     def _where(self, name: str, axis: Axes, explicit: bool) -> Any:
-        if self._is_all(axis):
-            return self._in_rows()._where(name, None, explicit)
-        return self.tocsr()._where(name, axis, explicit)
+        if self._is_all(axis) or axis is None:
+            return self._where_of_all(name, explicit)
+        result_of(lambda a: getattr(a, name)(axis=axis), self.dtype)
+        return self._towards(axis)._where(name, axis, explicit)
+
+    def _in_c_order(self) -> Any:
+        return self._summed()
 
     def mean(
         self,
@@ -638,9 +669,10 @@ class coo_array(Extremes):
         """
         between = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
         x = self.astype(between, copy=False)
-        if not self._is_all(axis):
-            return x.tocsr().mean(axis, dtype, out)
-        found = (x.data * (1.0 / self.shape[0])).sum()
+        if not self._is_all(axis) and axis is not None:
+            result_of(lambda a: a.mean(axis=axis), self.dtype)
+            return x._towards(axis).mean(axis, dtype, out)
+        found = (x.data * (1.0 / prod(self.shape))).sum()
         return into(found.astype(between), dtype if out is None else None, out)
 
     def diagonal(self, k: int = 0) -> Any:
@@ -665,7 +697,7 @@ class coo_array(Extremes):
         """
         if self.ndim != 2:
             raise ValueError("diagonal requires two dimensions")
-        return self.tocsr().diagonal(k)
+        return self._along(int(self._wide)).diagonal(k)
 
     def count_nonzero(self, axis: Axes = None) -> Any:
         """Return how many elements are not zero, or how many along an axis as a dense array.
@@ -689,9 +721,10 @@ class coo_array(Extremes):
         ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).count_nonzero(axis=1).to_numpy()
         array([1, 2])
         """
-        if self._is_all(axis):
+        if self._is_all(axis) or axis is None:
             return count_nonzero(self._summed().data)
-        return self.tocsr().count_nonzero(axis)
+        result_of(lambda a: a.count_nonzero(axis=axis), self.dtype)
+        return self._towards(axis).count_nonzero(axis)
 
 
 def _tail(arg1: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -206,6 +206,7 @@ def triplets(
     data, *coords = [asarray(x, session=session) for x in (data, *coords)]
     if any(x.ndim != 1 for x in (data, *coords)) or len({*map(len, (data, *coords))}) > 1:
         raise ValueError("all index and data arrays must have the same length")
+    coords = [x.astype(np.int64) if x.dtype.kind in "fb" else x for x in coords]
     for x in coords:
         if x.dtype.kind not in "iu":
             raise TypeError(explain("coordinates", x.dtype, "integers", "use .astype(int)"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import DTypeLike
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array, create
 from distnb.client.math.reductions import count_nonzero
+from distnb.client.record.ranges import arange
 from distnb.client.sparse.arithmetic import Arithmetic, into
 from distnb.client.sparse.commands import elements, lined
 from distnb.client.sparse.dense import rowwise, scattered
@@ -37,6 +39,33 @@ class Extremes(Arithmetic):
     def _where(self, name: str, axis: Axes, explicit: bool) -> Any:
         """Return where they are."""
         raise NotImplementedError
+
+    def _in_c_order(self) -> Any:
+        """Return the array as triplets in C order, no place twice."""
+        raise NotImplementedError
+
+    def _where_of_all(self, name: str, explicit: bool) -> int:
+        """Return where the first of the greatest or least elements is, in C order.
+
+        Of those that are stored alone: which of them it is.
+        """
+        if 0 in self.shape:
+            raise ValueError("Cannot apply the operation along a zero-sized dimension.")
+        if not self.nnz and explicit:
+            raise ValueError(f"Cannot apply {name} to a matrix without stored elements.")
+        if not self.nnz:
+            return 0
+        x, n = self._in_c_order(), self.shape[-1]
+        first = int(getattr(x.data, name)())
+        if explicit:
+            return first
+        value, at = x.data[first], int(x.row[first]) * n + int(x.col[first])
+        if (value > 0 if name == "argmax" else value < 0) or x.nnz == prod(self.shape):
+            return at
+        places = arange(x.nnz, session=x.session)  # where all would be, if none were left out
+        out = (x.row != places // n) | (x.col != places % n)
+        missing = int(out.argmax()) if out.any() else x.nnz
+        return min(missing, at) if value == 0 else missing
 
     def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
         """Return the greatest element, or along an axis as a ``coo_array`` of one axis.
@@ -359,25 +388,14 @@ class Reductions(Extremes):
     def _where(self, name: str, axis: Axes, explicit: bool) -> Any:
         along, _ = self._axis(axis, name)
         if along is None:
-            return self._first(name) if explicit else self._where_of_all(name)
+            return self._where_of_all(name, explicit)
         if self.shape[along] == 0:
             raise ValueError("Cannot apply the operation along a zero-sized dimension.")
         options = {"explicit": True} if explicit else {}
         return self._rowwise(along, name, np.dtype(np.int64), **options)
 
-    def _first(self, name: str) -> int:
-        """Return which of the stored elements, in C order, is the first greatest or least."""
-        if not self.nnz:
-            raise ValueError(f"Cannot apply {name} to a matrix without stored elements.")
-        return int(getattr(self._along(0).in_lines()._summed().data, name)())
-
-    def _where_of_all(self, name: str) -> int:
-        """Return where the first of the greatest or least elements is, in C order."""
-        if 0 in self.shape:
-            raise ValueError("Cannot apply the operation along a zero-sized dimension.")
-        each = getattr(self, name[3:])(axis=1).toarray()
-        row = int(getattr(each, name)())
-        return row * self.shape[1] + int(self._where(name, 1, False)[row])
+    def _in_c_order(self) -> Any:
+        return self._along(0).in_lines()._summed().tocoo(copy=False)
 
     def count_nonzero(self, axis: Axes = None) -> Any:
         """Return how many elements are not zero, or how many along an axis as a dense array.

@@ -183,7 +183,7 @@ def _sparse(left: Compressed, right: Compressed, ring: Semiring, into: Into) -> 
     check_product(left.shape, right.shape)
     into.check((left.shape[0], right.shape[1]), sparse=True)
     kind = type(left)
-    one, other = left._summed(), right._along(left.axis)._summed()
+    one, other = left.in_order(), right._along(left.axis).in_order()
     if left.axis:
         one, other, ring = other, one, ring.flipped
     cuts, mask = one.structure.cuts, None
@@ -191,12 +191,12 @@ def _sparse(left: Compressed, right: Compressed, ring: Semiring, into: Into) -> 
         mask = kind.of(ours(into.mask, left)._compressed()._along(left.axis, cuts).stored)
         if not into.structure:
             mask.eliminate_zeros()
-        mask = mask._summed().stored
+        mask = mask.in_order().stored
     found = times(one.stored, other.stored, ring, mask, into.complement)
     out = into.out
     if out is None:
         return kind.of(found)
-    parts = [out._along(left.axis, cuts)._summed().stored, found]
+    parts = [out._along(left.axis, cuts).in_order().stored, found]
     parts += [] if mask is None else [mask]
     params = (into.accum or "", into.complement, into.replace)
     result = kind.of(each("accumulated", parts, out.dtype, params, canonical=True))
@@ -255,7 +255,8 @@ def _product(left: Any, right: Any, ring: Semiring, present: Array | None = None
     if right.ndim not in (1, 2):
         raise ValueError(explain("dense factor", f"{right.ndim} axes", "one or two", "reshape it"))
     check_product(left.shape, right.shape)
-    x = left._summed()
+    ordered = left if left.structure.unique else left.in_order()
+    x = left if left.structure.unique else ordered  # so its plan holds for the next product
     count(x)
     return (gathered if x.axis == 0 else scattered)(x.stored, right, ring, present)
 

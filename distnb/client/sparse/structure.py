@@ -170,7 +170,8 @@ class Before(NamedTuple):
 class Structure:
     """Indices and pointers of a compressed array, which arrays with other elements may share.
 
-    Nothing writes into it, so what was planned for it stays true until it is cut elsewhere.
+    Nothing writes into it but who sorts an array that has it alone, so what was planned for it
+    stays true until then, or until it is cut elsewhere.
 
     Parameters
     ----------
@@ -191,6 +192,10 @@ class Structure:
     cuts : tuple of int
         Where the lines are cut: those of the major axis, or, of blocks, of what all engines have of
         it, one after the other.
+    unique : bool
+        Whether it is known that no place is there twice.
+    shown : bool
+        Whether somebody may have a view of the indices.
     copied, blocks : bool
         Whether each engine has all of it: then it is one part; whether lines are in several parts.
     plans : dict
@@ -209,6 +214,7 @@ class Structure:
         self.shape, self.layout, self.ends = shape, layout, ends
         self.major, self.minor = shape
         self.indices, self.indptr, self.canonical = indices, indptr, canonical
+        self.unique, self.shown = canonical, False
         self.cuts = lines_of(layout, shape, indices.session.size)
         self.copied = is_everywhere(layout)
         self.blocks = not self.copied and layout != line(self.cuts, 1)
@@ -231,6 +237,21 @@ class Structure:
         self.plans, self.seen = {}, None
         self.rounds = 0
 
+    def again(self) -> Structure:
+        """Return the same with indices of its own, for which holds what was planned."""
+        indices: Any = self.indices
+        shape, layout, ends = self.shape, self.layout, self.ends
+        found = Structure(shape, layout, ends, indices.copy(), self.indptr, self.canonical)
+        found.plans.update(self.plans)
+        return found
+
+    def sort(self, by: Structure) -> None:
+        """Put the indices of another one, which are sorted, where its own lie."""
+        indices: Any = self.indices
+        indices[...] = by.indices
+        self.plans, self.seen = {}, None
+        self.unique, self.canonical = by.unique or self.unique, by.canonical
+
     @property
     def session(self) -> Session:
         """The session of its arrays."""
@@ -240,6 +261,7 @@ class Structure:
     @property
     def shown_indices(self) -> Any:
         """The indices as others see them: what was planned holds as long as nobody writes there."""
+        self.shown = True
         return self.indices.alias(self.indices.dview, writeable=False)
 
     @property

@@ -116,8 +116,13 @@ def _turned(rank: int, parts: list[Any], dense: list[Any], shape: Ints, layout: 
     return csr(found.data, indices, found.indptr, (lines, shape[0]))
 
 
+def _below(_: int, parts: list[Any], dense: list[Any]) -> Any:
+    return stacked(parts, parts[0])
+
+
 _LOCAL: dict[str, Callable[..., Any]] = {
     "accumulated": _accumulated,
+    "below": _below,
     "columns": _columns,
     "eliminate_zeros": _changed("eliminate_zeros"),
     "from_dense": _from_dense,
