@@ -302,7 +302,7 @@ def test_what_a_task_raises_names_it(session):
     note = "\n".join(caught.value.__notes__)
     assert "raised in task 19 of 20 of foreach (<lambda>) on rank" in note
     assert "which had 19:20 of axis 0 of argument 0" in note
-    assert "in picky" in note
+    assert "\nin picky(): test_foreach.py line " in note
     now = x.to_numpy()  # tasks of other ranks may not have begun
     assert {*(now - np.arange(20.0))} <= {0.0, 100.0}
     assert now[19] == 119

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import linecache
 import os
+import re
 import sys
 import sysconfig
 import warnings
@@ -20,6 +21,7 @@ __all__ = [
     "CallSites",
     "at_users_line",
     "from_users_line",
+    "line_in_function",
     "user_frame",
     "user_place",
     "warn_user",
@@ -93,6 +95,19 @@ def _read(name: str, number: int) -> str:
     label = shell.compile.format_code_name(name) if shell is not None else None
     where = label[1] if label else os.path.basename(name)
     return f"{where} line {number}: {text}" if text else f"{where} line {number}"
+
+
+#: A frame of a traceback as text: file, line, function.
+_FRAME = re.compile(r'^ *File "([^"]+)", line (\d+), in (.+)$', re.MULTILINE)
+
+
+def line_in_function(trace: str) -> str:
+    """Return the last line of the user's in an engine's traceback, "" if there is none."""
+    found = [f for f in _FRAME.findall(trace) if not (_is_library(f[0]) or _is_others(f[0]))]
+    if not found:
+        return ""
+    name, number, function = found[-1]
+    return f"{function}(): {_read(name, int(number))}"
 
 
 def user_line() -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.batching.call_sites import line_in_function
 from distnb.common.errors import EngineError, LostArrayError, explain
 from distnb.geometry.layout import Ints
 from distnb.measure.metrics import label
@@ -15,7 +16,7 @@ from distnb.wire.exceptions import unpacked
 from distnb.wire.messages import Failure
 from distnb.wire.protocol import Command, title
 
-__all__ = ["exception_like", "exception_of", "given_up", "lost_error", "why_lost"]
+__all__ = ["exception_like", "exception_of", "given_up", "lost_error", "why_lost", "within"]
 
 
 def exception_of(
@@ -31,12 +32,19 @@ def exception_of(
     error = unpacked(failure.packed) or exception_like(failure.kinds, failure.message)
     error.add_note(
         f"raised on rank{'s' if len(same) > 1 else ''} {ranks} of {size} in {what!r}\n"
+        f"{within(failure.traceback)}"
         f"local shapes: {shapes}\n"
         f"recorded at {line(getattr(command, 'site', 0))}\n"
         "arrays that do not depend on it are unharmed\n"
         f"traceback of rank {failure.rank}:\n{failure.traceback}"
     )
     return error
+
+
+def within(trace: str) -> str:
+    """Return the line of the user's function that raised, as a line of a note."""
+    found = line_in_function(trace)
+    return f"in {found}\n" if found else ""
 
 
 def why_lost(

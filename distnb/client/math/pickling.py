@@ -7,7 +7,7 @@ import io
 import pickle
 import sys
 from functools import cache
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from distnb.client.handle.array import Array
@@ -16,6 +16,10 @@ from distnb.common.errors import GatherError, explain
 from distnb.common.interrupts import interrupts
 
 __all__ = ["pickled"]
+
+
+#: What cloudpickle has in place of the file of code: an error is to tell the line in it.
+_NOWHERE = "<dynamic-code>"
 
 
 @cache
@@ -33,6 +37,9 @@ def _pickler() -> Any:
             name = _numpys_name(obj)
             if name is not None:
                 return calling.numpys, name
+            if isinstance(obj, CodeType):
+                make, args = self.dispatch_table[CodeType](obj)
+                return make, tuple([obj.co_filename if a == _NOWHERE else a for a in args])
             if isinstance(obj, Array) and self.reads:
                 return calling.read_only, (obj.__array__(),)
             if isinstance(obj, Array):

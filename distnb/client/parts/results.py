@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.array.migration import laid
-from distnb.client.batching.failures import exception_like
+from distnb.client.batching.failures import exception_like, within
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import record_collective
 from distnb.client.session.session import Session
@@ -160,7 +160,7 @@ class Outcome:
                 "\nwhat other tasks wrote stays written; the part of a task that failed may be "
                 "written in part"
             )
-        error.add_note(f"{note}\ntraceback of rank {rank}:\n{trace}")
+        error.add_note(f"{note}\n{within(trace)}traceback of rank {rank}:\n{trace}")
         raise error
 
     def result(self, axis: int) -> Any:

@@ -146,7 +146,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
     if array is None and not isinstance(bins, Array):
         array = asarray(x)
     kind = array.dtype if array is not None else np.asarray(x).dtype
-    np.digitize(np.empty(0, kind), np.zeros((min(1, edges.shape[0]),) * edges.ndim, edges.dtype))
+    np.digitize(np.empty(0, kind), np.zeros((min(1, edges.size),) * edges.ndim, edges.dtype))
     side = "left" if right else "right"
     what = x if array is None else array
     if _rises(edges):
