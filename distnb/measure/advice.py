@@ -70,6 +70,7 @@ CAUSES = {
     "load balance": "engines had unequal work: the others waited for the one that had most",
     "serialisation": "engines waited for what others had to do first",
     "bandwidth": "communication: moving so many bytes between engines takes its time",
+    "gather": "elements came to the notebook, and engines had nothing else to do",
     "latency": "communication: each message costs, however few bytes it has",
     "overhead": "engines decoded commands, planned and got memory",
     "waiting for the notebook": "no engine had a command, and the notebook did not compute",
@@ -136,7 +137,7 @@ class Advised(Metrics):
     @property
     def headline(self) -> Remedy | None:
         """What to do first, against the loss of the worst rung; None if nothing would gain much."""
-        if not self.stages.mean:
+        if not self._worked:
             return None
         if self.delayed > max(WORTH * self.stages.window, self.worst.lost / 2):
             return self._machine()
@@ -153,7 +154,7 @@ class Advised(Metrics):
     @property
     def advice(self) -> str:
         """What cost most and what would help, in one sentence, with the estimated gain."""
-        if not self.stages.mean:
+        if not self._worked:
             return "Nothing was computed on the engines."
         best = self.headline
         if best is None:
@@ -165,6 +166,11 @@ class Advised(Metrics):
             busy = f"other programs had the cores for {100 * share:.0f} % of the time"
             sentence = f"{sentence[:-1]}; {busy}."
         return sentence
+
+    @property
+    def _worked(self) -> bool:
+        """Whether engines computed anything, or the notebook got elements of theirs."""
+        return bool(self.stages.mean or self.gathered.any())
 
     @property
     def delayed(self) -> float:
@@ -271,6 +277,8 @@ class Advised(Metrics):
         return Remedy("notebook", 0, loss, cure, gain)
 
     def _waiting(self, gain: WhatIf) -> Remedy:
+        if self._gathers_much:
+            return self._gather(0, gain)
         reads = [op for op in self.ops if op.op == "fetch"]
         loss = f"Engines had no command for {duration(self.ladder[0].lost)}"
         if reads:
@@ -285,11 +293,33 @@ class Advised(Metrics):
         loss = f"{self.commands:,} commands cost {duration(each)} of overhead each"
         return Remedy("overhead", 1, loss, "use fewer operations on larger arrays", gain)
 
+    @property
+    def _gathers_much(self) -> bool:
+        """Whether what came to the notebook was more than values."""
+        return int(self.gathered.sum()) >= SMALL * max(1, sum(op.calls for op in self.gathers))
+
+    def _gather(self, rung: int, gain: WhatIf) -> Remedy:
+        """Return what would help where the notebook got many elements."""
+        sizes = [sum(rank.bytes for rank in op.ranks) for op in self.gathers]
+        most = self.gathers[sizes.index(max(sizes))]
+        times = f", {most.calls:,} times" if most.calls > 1 else ""
+        loss = (
+            f"Moving {size_text(sum(sizes))} to the notebook takes "
+            f"{duration(self.ladder[rung].lost)}, most for {quoted(most.line)}{times}"
+        )
+        cure = "reduce on the engines first, or read once what is needed"
+        return Remedy("gather", rung, loss, cure, gain)
+
     def _traffic(self, gain: WhatIf) -> Remedy:
-        sent = {(op.op, op.line): sum(rank.bytes for rank in op.ranks) for op in self.ops}
+        sizes = ((op, sum(rank.bytes for rank in op.ranks)) for op in self.ops)
+        sent = {(op.op, op.line): size for op, size in sizes if op not in self.gathers}
         op, line = max(sent, key=sent.__getitem__, default=("", ""))
         share = ratio(sent.get((op, line), 0), sum(sent.values()))
         count, size = (sum(e[i] for e in self.engines) for i in (2, 3))
+        gathered = int(self.gathered.sum())
+        size -= gathered
+        if gathered >= size and self._gathers_much:
+            return self._gather(2, gain)
         if size < SMALL * count:
             return Remedy(
                 "latency",

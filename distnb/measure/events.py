@@ -69,7 +69,8 @@ class Clock:
     sent : dict
         Rank -> (messages, bytes) that it was sent since then.
     bytes, in_place : int
-        Bytes that went to others, and those of them that others of the node read where they are.
+        Bytes that went to others, and those of them that are no message between engines: what
+        others of the node read where it is, and what the notebook gets.
     filed : tuple of int
         Number of the last command that read or wrote a file, bytes that it did, and those that it
         will do in all, 0 if nobody knows.
@@ -118,6 +119,11 @@ class Clock:
         messages, total = self.sent.get(peer, (0, 0))
         self.sent[peer] = messages + 1, total + moved
 
+    def hand_over(self, nbytes: int) -> None:
+        """Count bytes that go to the notebook, with a reply or into its memory."""
+        self.bytes += nbytes
+        self.in_place += nbytes
+
     def forget_peers(self) -> None:
         """Begin anew with ``waits`` and ``sent``; the account keeps their sums."""
         for peer, ns in self.waits.items():
@@ -155,8 +161,8 @@ class Account(NamedTuple):
     ``spent`` has the nanoseconds in each class; ``messages`` and ``bytes`` were sent, ``touched``
     bytes were read and written by computing. ``waits`` has (rank waited for, ns), which add up to
     the time in class ``waiting``, and ``sent`` has (rank, messages, bytes). Of the bytes, ranks of
-    a node read ``in_place`` where they are. ``delayed`` are nanoseconds in which the engine could
-    have run, but other work had the cores.
+    a node read ``in_place`` where they are, or the notebook got them. ``delayed`` are nanoseconds
+    in which the engine could have run, but other work had the cores.
     """
 
     now: int

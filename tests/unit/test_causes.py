@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import distnb as dnb
 from distnb.measure.advice import CAUSES, WORTH
 from distnb.measure.events import Notebook
 from distnb.widgets.times.pages import details_of, small_page
@@ -11,7 +12,7 @@ from tests.unit.runs import MS, report, span, step
 #: Where each is lost; what other programs take is on no rung.
 RUNGS = {
     **{"load balance": "load balance", "serialisation": "serialisation", "overhead": "overhead"},
-    **{"bandwidth": "transfer", "latency": "transfer"},
+    **{"bandwidth": "transfer", "latency": "transfer", "gather": "transfer"},
     **dict.fromkeys(
         ("waiting for the notebook", "recording", "notebook", "garbage collection", "disk"),
         "dispatch",
@@ -80,6 +81,14 @@ def read_in_place(rng, size):
     moving = rng.uniform(30, 90)
     spans = [span(0, 10, 0, moving, sent=[((r + 1) % size, 24, 192_000_000)]) for r in range(size)]
     return report([step(*spans, op="copy")])
+
+
+def gathered(rng, size):
+    """Much comes to the notebook, beside the few messages with which engines agree."""
+    moving, nbytes = rng.uniform(30, 90), int(rng.integers(5, 90)) * 10**6
+    others = [[((r + 1) % size, 2, 16)] for r in range(size)]
+    spans = [span(0, 1, 0, moving, gathered=nbytes, sent=sent) for sent in others]
+    return report([step(*spans, op="fetch", line="In [1] line 2: np.asarray(M)")])
 
 
 def small_messages(rng, size):
@@ -155,6 +164,7 @@ RUNS = {
     turns: "serialisation",
     many_bytes: "bandwidth",
     read_in_place: "bandwidth",
+    gathered: "gather",
     small_messages: "latency",
     on_the_way: "latency",
     bookkeeping: "overhead",
@@ -195,6 +205,28 @@ def test_what_is_lost_to_others_is_said_beside_a_greater_loss():
     )
     assert found.headline.cause == "bandwidth"
     assert "other programs had the cores for 20 % of the time." in found.advice
+
+
+def test_what_comes_to_the_notebook_is_named_though_nothing_is_computed():
+    spans = [span(20, 0, 0, 30, gathered=10**7) for _ in range(2)]
+    found = report([step(*spans, op="fetch", line="In [1] line 2: x.to_numpy()")])
+    assert (found.headline.cause, found.headline.rung) == ("gather", 2)
+    assert "moving 20 MB to the notebook takes 30 ms, most for `x.to_numpy()`" in found.advice
+    late = report(found.steps, window=200)  # as where replies travel after the engines' part
+    assert (late.headline.cause, late.headline.rung) == ("gather", 0)
+    assert "notebook" in details_of(found)
+    assert found.gathered.tolist() == [10**7] * 2
+
+
+@pytest.mark.tier("test")
+def test_bytes_for_the_notebook_count_on_all_ways():
+    with dnb.inprocess(2) as session:
+        x = dnb.ones((300, 200), dist="block", session=session)
+        for read in (x.to_numpy, x[0].to_numpy, x[::2, ::3].to_numpy):
+            with dnb.profile(session) as found:
+                nbytes = read().nbytes
+            assert found.gathered.sum() == nbytes
+            assert sum(e.bytes - e.in_place - e.messages for e in found.engines) == 0
 
 
 def test_a_good_run_is_blamed_on_nothing():
