@@ -87,6 +87,7 @@ class Advised(Metrics):
 
     ops: tuple[Any, ...]
     commands: int
+    dropped: int
     notebook: Any
 
     @lazy
@@ -263,8 +264,10 @@ class Advised(Metrics):
             loss = f"Arrays went to disk and came back for {duration(did.disk)}, as memory was full"
             cure = "drop what is not needed (%distmem lists it), or work on parts that fit"
             return Remedy("disk", 0, loss, cure, gain)
+        if did.tried >= lost / 2:
+            return self._trial(gain)
         if did.computed < lost / 2:
-            return self._waiting(gain)
+            return self._other(gain) if self._apart >= lost / 2 else self._waiting(gain)
         if did.collected >= lost / 2:
             loss = f"Python collected garbage for {duration(did.collected)}"
             cure = "drop lists of many objects before, or call gc.freeze() after the imports"
@@ -276,11 +279,47 @@ class Advised(Metrics):
         cure = "let arrays and functions of distnb do that work"
         return Remedy("notebook", 0, loss, cure, gain)
 
+    @lazy
+    def _apart(self) -> float:
+        """Seconds in which no engine had a command, and the notebook did not wait for any."""
+        did, whole = self.notebook, 1e9 * self.stages.window
+        if did is None:
+            return 0.0
+        known = self.steps and not self.dropped
+        pauses = self.run.pauses(whole) if known else (np.zeros(1), np.array([whole]))
+        return float(np.clip(did.apart(*pauses), 0, self.ladder[0].lost))
+
+    def _less(self, gain: WhatIf, seconds: float) -> WhatIf:
+        """Return a gain of so many seconds, under the same assumption."""
+        return gain._replace(after=gain.before - seconds)
+
+    def _trial(self, gain: WhatIf) -> Remedy:
+        """Return what helps where functions were called in the notebook for their dtypes."""
+        lines = {op.line for op in self.ops if op.op.startswith("map_blocks")}
+        where = f" in {quoted(*lines)}" if len(lines) == 1 else ""
+        tried = self.notebook.tried
+        loss = f"It called a function for {duration(tried)}{where}, to find the dtype of the result"
+        return Remedy(
+            "notebook", 0, loss, "give dtype=", self._less(gain, min(tried, self.ladder[0].lost))
+        )
+
+    def _other(self, gain: WhatIf) -> Remedy:
+        """Return what is known where the notebook did other things: not where, for none tells."""
+        loss = (
+            f"Engines had no command for {duration(self._apart)}, while it did other work than "
+            "distnb's (files, other libraries and programs, a sleep)"
+        )
+        cure = "ask engines for what they can do meanwhile before that"
+        return Remedy("waiting for the notebook", 0, loss, cure, self._less(gain, self._apart))
+
     def _waiting(self, gain: WhatIf) -> Remedy:
+        """Return what helps where reads were waited for: each from when it was asked."""
         if self._gathers_much:
             return self._gather(0, gain)
+        lost = self.ladder[0].lost - self._apart
+        gain = self._less(gain, lost)
         reads = [op for op in self.ops if op.op == "fetch"]
-        loss = f"Engines had no command for {duration(self.ladder[0].lost)}"
+        loss = f"Engines had no command for {duration(lost)}"
         if reads:
             most = max(reads, key=lambda op: op.calls)
             what = "a value" if most.calls == 1 else f"{most.calls:,} values"

@@ -261,12 +261,14 @@ class Step(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What the notebook did up to a moment, all in ns: computing, collecting garbage, the disk."""
+    """What the notebook did up to a moment, all in ns: see :class:`Notebook`."""
 
     at: int
     computed: int
     collected: int
     disk: int
+    waited: int = 0
+    tried: int = 0
 
     def since(self, before: Moment) -> Moment:
         """Return what was added since ``before``."""
@@ -278,14 +280,32 @@ class Notebook(NamedTuple):
 
     It ``computed`` (its own steps, on arrays in reach; recording; all other Python), and of that
     time it ``collected`` garbage. Apart from that, arrays went to ``disk`` and came back, where
-    memory was full. Between two of the ``moments``, which begin with the window and end with it, it
-    did one thing.
+    memory was full, and it ``waited`` for engines (None: unknown); what is left was no work of
+    distnb's that took a core: it slept, or did other things. For so long it ``tried`` functions of
+    the user's, to find the dtypes of their results. Between two of the ``moments``, which begin
+    with the window and end with it, it did one thing.
     """
 
     computed: float
     collected: float = 0.0
     disk: float = 0.0
     moments: tuple[Moment, ...] = ()
+    waited: float | None = None
+    tried: float = 0.0
+
+    def apart(self, starts: np.ndarray, ends: np.ndarray) -> float:
+        """Return the seconds between instants (ns) when it neither waited nor was at the disk.
+
+        >>> did = Notebook(0, moments=(Moment(0, 0, 0, 0), Moment(8, 0, 0, 0, 4)), waited=4e-9)
+        >>> did.apart(np.array([2]), np.array([4]))
+        1e-09
+        """
+        if self.waited is None or not self.moments:
+            return 0.0
+        at = [m.at for m in self.moments]
+        gone = [m.waited + m.disk for m in self.moments]
+        there = np.interp(ends, at, gone) - np.interp(starts, at, gone)
+        return float((ends - starts - there).sum()) / 1e9
 
     def until(self, times: np.ndarray) -> np.ndarray:
         """Return the ns of (computing, disk), shape (n, 2), up to n instants of the window.
@@ -296,7 +316,7 @@ class Notebook(NamedTuple):
         """
         if not self.moments:
             return np.zeros((len(times), 2))
-        at, computed, _, disk = zip(*self.moments, strict=True)
+        at, computed, _, disk, *_ = zip(*self.moments, strict=True)
         return np.column_stack([np.interp(times, at, did) for did in (computed, disk)])
 
 

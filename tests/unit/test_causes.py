@@ -5,7 +5,7 @@ import pytest
 
 import distnb as dnb
 from distnb.measure.advice import CAUSES, WORTH
-from distnb.measure.events import Notebook
+from distnb.measure.events import Moment, Notebook
 from distnb.widgets.times.pages import details_of, small_page
 from tests.unit.runs import MS, report, span, step
 
@@ -134,6 +134,38 @@ def sleeps(rng, size):
     return paused(rng, size, (0.1, 0.0), op="add")
 
 
+def other_work(rng, size):
+    """The notebook is somewhere else between two reads: these are not what is waited for."""
+    return awaited(paused(rng, size, (0.1, 0.0)), rng.uniform(0.0, 0.3))
+
+
+def long_reads(rng, size):
+    return awaited(paused(rng, size, (0.1, 0.0)), rng.uniform(0.7, 1.0))
+
+
+def awaited(made, share):
+    """The same run, in which the notebook waited for engines in a share of each pause."""
+    whole = round(made.stages.window * 1e9)
+    begin, until = made.run.pauses(whole)
+    gone, moments = 0, [Moment(0, 0, 0, 0)]
+    for start, end in zip(begin.astype(int).tolist(), until.astype(int).tolist(), strict=True):
+        middle = end - round(share * (end - start))
+        for at, more in ((start, 0), (middle, 0), (end, end - middle)):
+            gone += more
+            moments.append(Moment(at, 0, 0, 0, gone))
+    moments.append(Moment(whole, 0, 0, 0, gone))
+    did = made.notebook._replace(moments=tuple(moments), waited=gone / 1e9)
+    object.__setattr__(made, "notebook", did)
+    return made
+
+
+def trials(rng, size):
+    found = paused(rng, size, (0.1, 0.0), op="map_blocks (work)")
+    did = found.notebook._replace(tried=0.9 * found.ladder[0].lost)
+    object.__setattr__(found, "notebook", did)
+    return found
+
+
 def recording(rng, size):
     return paused(rng, size, (0.9, 0.0), commands=100_000)
 
@@ -170,6 +202,9 @@ RUNS = {
     bookkeeping: "overhead",
     reads: "waiting for the notebook",
     sleeps: "waiting for the notebook",
+    other_work: "waiting for the notebook",
+    long_reads: "waiting for the notebook",
+    trials: "notebook",
     recording: "recording",
     own_steps: "notebook",
     garbage: "garbage collection",
@@ -227,6 +262,32 @@ def test_bytes_for_the_notebook_count_on_all_ways():
                 nbytes = read().nbytes
             assert found.gathered.sum() == nbytes
             assert sum(e.bytes - e.in_place - e.messages for e in found.engines) == 0
+
+
+def test_other_work_of_the_notebook_is_not_that_of_a_read():
+    rng = np.random.default_rng(2)
+    found, reads = other_work(rng, 2), long_reads(rng, 2)
+    assert "float(s)" not in found.advice
+    assert "other work than distnb's" in found.advice
+    assert "`float(s)` reads 5 values" in reads.advice
+    gain = reads.headline.gain
+    assert gain.before - gain.after < reads.ladder[0].lost - 1e-3  # from when it was asked
+
+
+def test_trial_calls_are_named():
+    found = trials(np.random.default_rng(3), 2)
+    assert "to find the dtype of the result; give dtype=: " in found.advice
+
+
+@pytest.mark.tier("test")
+def test_a_function_that_is_tried_counts():
+    with dnb.inprocess(2) as session:
+        x = dnb.ones((300, 200), dist="block", session=session)
+        before = session.measuring.clock.read()
+        dnb.map_blocks(np.negative, x, dtype=float)
+        assert session.measuring.clock.read().tried == before.tried
+        dnb.map_blocks(np.negative, x)
+        assert session.measuring.clock.read().tried > before.tried
 
 
 def test_a_good_run_is_blamed_on_nothing():
