@@ -156,7 +156,7 @@ class Advised(Metrics):
     def advice(self) -> str:
         """What cost most and what would help, in one sentence, with the estimated gain."""
         if not self._worked:
-            return "Nothing was computed on the engines."
+            return self._alone()
         best = self.headline
         if best is None:
             return self._good()
@@ -279,6 +279,30 @@ class Advised(Metrics):
         cure = "let arrays and functions of distnb do that work"
         return Remedy("notebook", 0, loss, cure, gain)
 
+    @property
+    def elsewhere(self) -> float:
+        """Seconds without commands in which the notebook neither computed nor waited for engines.
+
+        It slept, had no core, or waited for threads of libraries, files, other programs.
+        """
+        return 0.0 if self.notebook is None else max(0.0, self._apart - self.notebook.computed)
+
+    def _alone(self) -> str:
+        """Return what the notebook did in a window in which engines did nothing."""
+        did, whole = self.notebook, self.stages.window
+        nothing = "Nothing was computed on the engines"
+        if did is None or not whole:
+            return nothing + "."
+        parts = {
+            "computed": did.computed,
+            "waited for engines": did.waited or 0.0,
+            "waited for the disk": did.disk,
+            "waited for threads of libraries, for a core or in a sleep": self.elsewhere,
+        }
+        told = [f"{what} ({duration(s)})" for what, s in parts.items() if s >= WORTH * whole]
+        most = ", ".join(sorted(told, key=lambda each: each.startswith("waited")))
+        return f"{nothing}: in {duration(whole)} the notebook {most or 'did next to nothing'}."
+
     @lazy
     def _apart(self) -> float:
         """Seconds in which no engine had a command, and the notebook did not wait for any."""
@@ -306,8 +330,8 @@ class Advised(Metrics):
     def _other(self, gain: WhatIf) -> Remedy:
         """Return what is known where the notebook did other things: not where, for none tells."""
         loss = (
-            f"Engines had no command for {duration(self._apart)}, while it did other work than "
-            "distnb's (files, other libraries and programs, a sleep)"
+            f"Engines had no command for {duration(self._apart)}, while it did other things than "
+            "wait for them (a sleep, files, libraries and their threads)"
         )
         cure = "ask engines for what they can do meanwhile before that"
         return Remedy("waiting for the notebook", 0, loss, cure, self._less(gain, self._apart))

@@ -268,7 +268,7 @@ def test_other_work_of_the_notebook_is_not_that_of_a_read():
     rng = np.random.default_rng(2)
     found, reads = other_work(rng, 2), long_reads(rng, 2)
     assert "float(s)" not in found.advice
-    assert "other work than distnb's" in found.advice
+    assert "other things than wait for them" in found.advice
     assert "`float(s)` reads 5 values" in reads.advice
     gain = reads.headline.gain
     assert gain.before - gain.after < reads.ladder[0].lost - 1e-3  # from when it was asked

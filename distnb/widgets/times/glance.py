@@ -235,6 +235,7 @@ class Line(NamedTuple):
 ITSELF = {
     "the notebook itself": "its own steps, and Python",
     "the disk": "arrays came and went: memory was full",
+    "the notebook elsewhere": "threads of libraries, a sleep, no core",
 }
 
 
@@ -250,7 +251,8 @@ def worst_lines(report: Any, most: int = LINES) -> list[Line]:
     found = [Line(line, tuple(ops[line]), tuple(spent)) for line, spent in sums.items()]
     if report.notebook is not None and report.stages.window:
         did, lost = report.notebook, report.ladder[0].lost
-        for (line, what), spent in zip(ITSELF.items(), (did.computed, did.disk), strict=True):
+        times = did.computed, did.disk, report.elsewhere
+        for (line, what), spent in zip(ITSELF.items(), times, strict=True):
             if spent or line == "the notebook itself":
                 found.append(Line(line, (what,), (0, 0, 0, min(spent, lost))))
     return sorted(found, key=lambda each: -sum(each.spent))[:most]
