@@ -137,14 +137,19 @@ class Advised(Metrics):
 
     @property
     def headline(self) -> Remedy | None:
-        """What to do first, against the loss of the worst rung; None if nothing would gain much."""
+        """What to do first, against the loss of the worst rung; None if nothing would gain much.
+
+        Other programs are named where they took more than twice of what that rung lost: of what a
+        cause that stands out took, they are a part.
+        """
         if not self._worked:
             return None
-        if self.delayed > max(WORTH * self.stages.window, self.worst.lost / 2):
-            return self._machine()
         best = self.remedies[0] if self.remedies else None
         worst = self.ladder.index(self.worst)
-        return best if best and best.rung == worst and best.gain.gain >= WORTH else None
+        if best and (best.rung != worst or best.gain.gain < WORTH):
+            best = None
+        least = 2 * self.worst.lost if best else WORTH * self.stages.window
+        return self._machine() if self.delayed > least else best
 
     @property
     def marked(self) -> Rung | None:
@@ -162,10 +167,10 @@ class Advised(Metrics):
             return self._good()
         sentence = best.sentence
         sentence = sentence[:1].upper() + sentence[1:]
-        share = ratio(self.delayed, self.stages.window)
+        share = self.delayed / self.stages.window
         if share >= WORTH and best.cause != "busy machine":
-            busy = f"other programs had the cores for {100 * share:.0f} % of the time"
-            sentence = f"{sentence[:-1]}; {busy}."
+            busy = f"for {100 * share:.0f} % of the time engines had no core"
+            sentence = f"{sentence[:-1]} (the machine was shared with other work: {busy})."
         return sentence
 
     @property
@@ -266,8 +271,11 @@ class Advised(Metrics):
             return Remedy("disk", 0, loss, cure, gain)
         if did.tried >= lost / 2:
             return self._trial(gain)
-        if did.computed < lost / 2:
-            return self._other(gain) if self._apart >= lost / 2 else self._waiting(gain)
+        own = did.computed if did.waited is None else self._apart
+        if own < lost / 2:
+            return self._waiting(gain)
+        if did.computed < own / 2:
+            return self._other(gain)
         if did.collected >= lost / 2:
             loss = f"Python collected garbage for {duration(did.collected)}"
             cure = "drop lists of many objects before, or call gc.freeze() after the imports"
@@ -331,7 +339,7 @@ class Advised(Metrics):
         """Return what is known where the notebook did other things: not where, for none tells."""
         loss = (
             f"Engines had no command for {duration(self._apart)}, while it did other things than "
-            "wait for them (a sleep, files, libraries and their threads)"
+            "wait for them (a sleep, files, libraries and their threads), or had no core"
         )
         cure = "ask engines for what they can do meanwhile before that"
         return Remedy("waiting for the notebook", 0, loss, cure, self._less(gain, self._apart))

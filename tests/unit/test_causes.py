@@ -1,5 +1,8 @@
 """A hundred runs, each with one known cause of its loss: the sentence names it, and so does all else."""
 
+import re
+from html import escape
+
 import numpy as np
 import pytest
 
@@ -239,7 +242,22 @@ def test_what_is_lost_to_others_is_said_beside_a_greater_loss():
         found, "engines", tuple(e._replace(delayed=int(taken)) for e in found.engines)
     )
     assert found.headline.cause == "bandwidth"
-    assert "other programs had the cores for 20 % of the time." in found.advice
+    shared = "(the machine was shared with other work: for 20 % of the time engines had no core)."
+    assert found.advice.endswith(shared)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("make", [unequal_layout, gathered, bookkeeping], ids=lambda m: m.__name__)
+def test_a_cause_that_stands_out_is_named_on_a_shared_machine(make, share):
+    found = make(np.random.default_rng(4), 2)
+    taken = int(share * 2e9 * found.worst.lost)
+    object.__setattr__(found, "engines", tuple(e._replace(delayed=taken) for e in found.engines))
+    assert found.headline.cause == RUNS[make]
+    assert found.marked is found.worst
+    assert ("shared with other work" in found.advice) == (share > 0)
+    page = small_page(found)
+    about = re.findall("<desc>(.*?)</desc>", page)
+    assert about == [escape(found.advice, quote=False)] * 2  # of the bars, and of the ladder
 
 
 def test_what_comes_to_the_notebook_is_named_though_nothing_is_computed():
