@@ -835,6 +835,10 @@ def test_only_names_for_users_complete(session):
         ("x = dnb.zeros(4, dist='cy", {"cyclic"}),
         ("x = dnb.zeros((4, 4), dist=('*', 'bl", {"block"}),
         ("x = dnb.zeros((4, 4), grid=", {"(1, 3)", "(3, 1)"}),
+        ('A.redistribute("b', {"block"}),
+        ('A.move("cy', {"cyclic"}),
+        ("A.redistribute(('*', 'bl", {"block"}),
+        ("A.move(", {"'block'", "('*', 'block')"}),
     ],
 )
 def test_layouts_complete_wherever_they_are_asked_for(shell, session, code, some):
