@@ -274,7 +274,7 @@ class Advised(Metrics):
         own = did.computed if did.waited is None else self._apart
         if own < lost / 2:
             return self._waiting(gain)
-        if did.computed < own / 2:
+        if did.computed < own / 4:  # less than a half may be for want of a core
             return self._other(gain)
         if did.collected >= lost / 2:
             loss = f"Python collected garbage for {duration(did.collected)}"
