@@ -41,7 +41,7 @@ def test_repeat_stays(session, dist):
             sum(
                 op.ranks[r].bytes
                 for op in report[0].ops
-                if op.op != "fetch"
+                if op.op not in {"fetch", "lay"}
                 for r in range(session.size)
             )
             == 0

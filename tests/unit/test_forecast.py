@@ -91,7 +91,9 @@ def measured(session, cell, a):
     report = session.end_window(window)
     session.journal.end()
     del kept
-    between = [op for op in report.ops if op.op != "fetch"]  # the rest is the notebook's
+    between = [
+        op for op in report.ops if op.op not in {"fetch", "lay"}
+    ]  # the rest is the notebook's
     return sum(rank.bytes for op in between for rank in op.ranks)
 
 
