@@ -20,7 +20,11 @@ from distnb.client.session import current
 __all__ = ["Completion"]
 
 #: An argument that asks for a layout, up to the cursor: its name, and the quote that is open.
-_ASKED = re.compile(r"\b(dist|grid)\s*=\s*(?:\(\s*(?:[^()]*,\s*)?)?(['\"]?)[\w*]*$")
+#: Methods that are about nothing else have it first, and without its name.
+_ASKED = re.compile(
+    r"(?:\b(dist|grid)\s*=\s*|\.(?:redistribute|move)\(\s*)"
+    r"(?:\(\s*(?:[^()]*,\s*)?)?(['\"]?)[\w*]*$"
+)
 #: What ``dist=`` can be, for the first axis or for each.
 _WORDS = ("block", "cyclic", "replicated", "engine", "irregular", "*")
 _FORMS = (
@@ -38,6 +42,8 @@ def _layouts(text: str) -> list[tuple[str, str]]:
     ['block', 'cyclic']
     >>> _layouts("dnb.zeros((4, 4), dist=")[0]
     ("'block'", 'param')
+    >>> [word for word, _ in _layouts("A.move('bl")][:2]
+    ['block', 'cyclic']
     """
     found = _ASKED.search(text)
     if found is None:

@@ -75,6 +75,7 @@ class DoctorMagics(Magics):
         journal = session.journal
         examined = journal.latest if cell is None else journal.cell
         found = diagnose(examined, session.line, names, session.size)
+        found = found._replace(older=cell is None and journal.is_older)
         shown = deliver(self.shell, args, DoctorReport(found))
         if result is not None and not result.success:
             if shown is not None:

@@ -70,6 +70,7 @@ CAUSES = {
     "load balance": "engines had unequal work: the others waited for the one that had most",
     "serialisation": "engines waited for what others had to do first",
     "bandwidth": "communication: moving so many bytes between engines takes its time",
+    "gather": "elements came to the notebook, and engines had nothing else to do",
     "latency": "communication: each message costs, however few bytes it has",
     "overhead": "engines decoded commands, planned and got memory",
     "waiting for the notebook": "no engine had a command, and the notebook did not compute",
@@ -86,6 +87,7 @@ class Advised(Metrics):
 
     ops: tuple[Any, ...]
     commands: int
+    dropped: int
     notebook: Any
 
     @lazy
@@ -135,14 +137,19 @@ class Advised(Metrics):
 
     @property
     def headline(self) -> Remedy | None:
-        """What to do first, against the loss of the worst rung; None if nothing would gain much."""
-        if not self.stages.mean:
+        """What to do first, against the loss of the worst rung; None if nothing would gain much.
+
+        Other programs are named where they took more than twice of what that rung lost: of what a
+        cause that stands out took, they are a part.
+        """
+        if not self._worked:
             return None
-        if self.delayed > max(WORTH * self.stages.window, self.worst.lost / 2):
-            return self._machine()
         best = self.remedies[0] if self.remedies else None
         worst = self.ladder.index(self.worst)
-        return best if best and best.rung == worst and best.gain.gain >= WORTH else None
+        if best and (best.rung != worst or best.gain.gain < WORTH):
+            best = None
+        least = 2 * self.worst.lost if best else WORTH * self.stages.window
+        return self._machine() if self.delayed > least else best
 
     @property
     def marked(self) -> Rung | None:
@@ -153,18 +160,23 @@ class Advised(Metrics):
     @property
     def advice(self) -> str:
         """What cost most and what would help, in one sentence, with the estimated gain."""
-        if not self.stages.mean:
-            return "Nothing was computed on the engines."
+        if not self._worked:
+            return self._alone()
         best = self.headline
         if best is None:
             return self._good()
         sentence = best.sentence
         sentence = sentence[:1].upper() + sentence[1:]
-        share = ratio(self.delayed, self.stages.window)
+        share = self.delayed / self.stages.window
         if share >= WORTH and best.cause != "busy machine":
-            busy = f"other programs had the cores for {100 * share:.0f} % of the time"
-            sentence = f"{sentence[:-1]}; {busy}."
+            busy = f"for {100 * share:.0f} % of the time engines had no core"
+            sentence = f"{sentence[:-1]} (the machine was shared with other work: {busy})."
         return sentence
+
+    @property
+    def _worked(self) -> bool:
+        """Whether engines computed anything, or the notebook got elements of theirs."""
+        return bool(self.stages.mean or self.gathered.any())
 
     @property
     def delayed(self) -> float:
@@ -257,8 +269,13 @@ class Advised(Metrics):
             loss = f"Arrays went to disk and came back for {duration(did.disk)}, as memory was full"
             cure = "drop what is not needed (%distmem lists it), or work on parts that fit"
             return Remedy("disk", 0, loss, cure, gain)
-        if did.computed < lost / 2:
+        if did.tried >= lost / 2:
+            return self._trial(gain)
+        own = did.computed if did.waited is None else self._apart
+        if own < lost / 2:
             return self._waiting(gain)
+        if did.computed < own / 4:  # less than a half may be for want of a core
+            return self._other(gain)
         if did.collected >= lost / 2:
             loss = f"Python collected garbage for {duration(did.collected)}"
             cure = "drop lists of many objects before, or call gc.freeze() after the imports"
@@ -270,9 +287,71 @@ class Advised(Metrics):
         cure = "let arrays and functions of distnb do that work"
         return Remedy("notebook", 0, loss, cure, gain)
 
+    @property
+    def elsewhere(self) -> float:
+        """Seconds without commands in which the notebook neither computed nor waited for engines.
+
+        It slept, had no core, or waited for threads of libraries, files, other programs.
+        """
+        return 0.0 if self.notebook is None else max(0.0, self._apart - self.notebook.computed)
+
+    def _alone(self) -> str:
+        """Return what the notebook did in a window in which engines did nothing."""
+        did, whole = self.notebook, self.stages.window
+        nothing = "Nothing was computed on the engines"
+        if did is None or not whole:
+            return nothing + "."
+        parts = {
+            "computed": did.computed,
+            "waited for engines": did.waited or 0.0,
+            "waited for the disk": did.disk,
+            "waited for threads of libraries, for a core or in a sleep": self.elsewhere,
+        }
+        told = [f"{what} ({duration(s)})" for what, s in parts.items() if s >= WORTH * whole]
+        most = ", ".join(sorted(told, key=lambda each: each.startswith("waited")))
+        return f"{nothing}: in {duration(whole)} the notebook {most or 'did next to nothing'}."
+
+    @lazy
+    def _apart(self) -> float:
+        """Seconds in which no engine had a command, and the notebook did not wait for any."""
+        did, whole = self.notebook, 1e9 * self.stages.window
+        if did is None:
+            return 0.0
+        known = self.steps and not self.dropped
+        pauses = self.run.pauses(whole) if known else (np.zeros(1), np.array([whole]))
+        return float(np.clip(did.apart(*pauses), 0, self.ladder[0].lost))
+
+    def _less(self, gain: WhatIf, seconds: float) -> WhatIf:
+        """Return a gain of so many seconds, under the same assumption."""
+        return gain._replace(after=gain.before - seconds)
+
+    def _trial(self, gain: WhatIf) -> Remedy:
+        """Return what helps where functions were called in the notebook for their dtypes."""
+        lines = {op.line for op in self.ops if op.op.startswith("map_blocks")}
+        where = f" in {quoted(*lines)}" if len(lines) == 1 else ""
+        tried = self.notebook.tried
+        loss = f"It called a function for {duration(tried)}{where}, to find the dtype of the result"
+        return Remedy(
+            "notebook", 0, loss, "give dtype=", self._less(gain, min(tried, self.ladder[0].lost))
+        )
+
+    def _other(self, gain: WhatIf) -> Remedy:
+        """Return what is known where the notebook did other things: not where, for none tells."""
+        loss = (
+            f"Engines had no command for {duration(self._apart)}, while it did other things than "
+            "wait for them (a sleep, files, libraries and their threads), or had no core"
+        )
+        cure = "ask engines for what they can do meanwhile before that"
+        return Remedy("waiting for the notebook", 0, loss, cure, self._less(gain, self._apart))
+
     def _waiting(self, gain: WhatIf) -> Remedy:
+        """Return what helps where reads were waited for: each from when it was asked."""
+        if self._gathers_much:
+            return self._gather(0, gain)
+        lost = self.ladder[0].lost - self._apart
+        gain = self._less(gain, lost)
         reads = [op for op in self.ops if op.op == "fetch"]
-        loss = f"Engines had no command for {duration(self.ladder[0].lost)}"
+        loss = f"Engines had no command for {duration(lost)}"
         if reads:
             most = max(reads, key=lambda op: op.calls)
             what = "a value" if most.calls == 1 else f"{most.calls:,} values"
@@ -285,11 +364,33 @@ class Advised(Metrics):
         loss = f"{self.commands:,} commands cost {duration(each)} of overhead each"
         return Remedy("overhead", 1, loss, "use fewer operations on larger arrays", gain)
 
+    @property
+    def _gathers_much(self) -> bool:
+        """Whether what came to the notebook was more than values."""
+        return int(self.gathered.sum()) >= SMALL * max(1, sum(op.calls for op in self.gathers))
+
+    def _gather(self, rung: int, gain: WhatIf) -> Remedy:
+        """Return what would help where the notebook got many elements."""
+        sizes = [sum(rank.bytes for rank in op.ranks) for op in self.gathers]
+        most = self.gathers[sizes.index(max(sizes))]
+        times = f", {most.calls:,} times" if most.calls > 1 else ""
+        loss = (
+            f"Moving {size_text(sum(sizes))} to the notebook takes "
+            f"{duration(self.ladder[rung].lost)}, most for {quoted(most.line)}{times}"
+        )
+        cure = "reduce on the engines first, or read once what is needed"
+        return Remedy("gather", rung, loss, cure, gain)
+
     def _traffic(self, gain: WhatIf) -> Remedy:
-        sent = {(op.op, op.line): sum(rank.bytes for rank in op.ranks) for op in self.ops}
+        sizes = ((op, sum(rank.bytes for rank in op.ranks)) for op in self.ops)
+        sent = {(op.op, op.line): size for op, size in sizes if op not in self.gathers}
         op, line = max(sent, key=sent.__getitem__, default=("", ""))
         share = ratio(sent.get((op, line), 0), sum(sent.values()))
         count, size = (sum(e[i] for e in self.engines) for i in (2, 3))
+        gathered = int(self.gathered.sum())
+        size -= gathered
+        if gathered >= size and self._gathers_much:
+            return self._gather(2, gain)
         if size < SMALL * count:
             return Remedy(
                 "latency",

@@ -69,7 +69,8 @@ class Clock:
     sent : dict
         Rank -> (messages, bytes) that it was sent since then.
     bytes, in_place : int
-        Bytes that went to others, and those of them that others of the node read where they are.
+        Bytes that went to others, and those of them that are no message between engines: what
+        others of the node read where it is, and what the notebook gets.
     filed : tuple of int
         Number of the last command that read or wrote a file, bytes that it did, and those that it
         will do in all, 0 if nobody knows.
@@ -118,6 +119,11 @@ class Clock:
         messages, total = self.sent.get(peer, (0, 0))
         self.sent[peer] = messages + 1, total + moved
 
+    def hand_over(self, nbytes: int) -> None:
+        """Count bytes that go to the notebook, with a reply or into its memory."""
+        self.bytes += nbytes
+        self.in_place += nbytes
+
     def forget_peers(self) -> None:
         """Begin anew with ``waits`` and ``sent``; the account keeps their sums."""
         for peer, ns in self.waits.items():
@@ -155,8 +161,8 @@ class Account(NamedTuple):
     ``spent`` has the nanoseconds in each class; ``messages`` and ``bytes`` were sent, ``touched``
     bytes were read and written by computing. ``waits`` has (rank waited for, ns), which add up to
     the time in class ``waiting``, and ``sent`` has (rank, messages, bytes). Of the bytes, ranks of
-    a node read ``in_place`` where they are. ``delayed`` are nanoseconds in which the engine could
-    have run, but other work had the cores.
+    a node read ``in_place`` where they are, or the notebook got them. ``delayed`` are nanoseconds
+    in which the engine could have run, but other work had the cores.
     """
 
     now: int
@@ -255,12 +261,14 @@ class Step(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What the notebook did up to a moment, all in ns: computing, collecting garbage, the disk."""
+    """What the notebook did up to a moment, all in ns: see :class:`Notebook`."""
 
     at: int
     computed: int
     collected: int
     disk: int
+    waited: int = 0
+    tried: int = 0
 
     def since(self, before: Moment) -> Moment:
         """Return what was added since ``before``."""
@@ -272,14 +280,32 @@ class Notebook(NamedTuple):
 
     It ``computed`` (its own steps, on arrays in reach; recording; all other Python), and of that
     time it ``collected`` garbage. Apart from that, arrays went to ``disk`` and came back, where
-    memory was full. Between two of the ``moments``, which begin with the window and end with it, it
-    did one thing.
+    memory was full, and it ``waited`` for engines (None: unknown); what is left was no work of
+    distnb's that took a core: it slept, or did other things. For so long it ``tried`` functions of
+    the user's, to find the dtypes of their results. Between two of the ``moments``, which begin
+    with the window and end with it, it did one thing.
     """
 
     computed: float
     collected: float = 0.0
     disk: float = 0.0
     moments: tuple[Moment, ...] = ()
+    waited: float | None = None
+    tried: float = 0.0
+
+    def apart(self, starts: np.ndarray, ends: np.ndarray) -> float:
+        """Return the seconds between instants (ns) when it neither waited nor was at the disk.
+
+        >>> did = Notebook(0, moments=(Moment(0, 0, 0, 0), Moment(8, 0, 0, 0, 4)), waited=4e-9)
+        >>> did.apart(np.array([2]), np.array([4]))
+        1e-09
+        """
+        if self.waited is None or not self.moments:
+            return 0.0
+        at = [m.at for m in self.moments]
+        gone = [m.waited + m.disk for m in self.moments]
+        there = np.interp(ends, at, gone) - np.interp(starts, at, gone)
+        return float((ends - starts - there).sum()) / 1e9
 
     def until(self, times: np.ndarray) -> np.ndarray:
         """Return the ns of (computing, disk), shape (n, 2), up to n instants of the window.
@@ -290,7 +316,7 @@ class Notebook(NamedTuple):
         """
         if not self.moments:
             return np.zeros((len(times), 2))
-        at, computed, _, disk = zip(*self.moments, strict=True)
+        at, computed, _, disk, *_ = zip(*self.moments, strict=True)
         return np.column_stack([np.interp(times, at, did) for did in (computed, disk)])
 
 

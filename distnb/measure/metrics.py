@@ -35,6 +35,9 @@ __all__ = ["CLASSES", "Delay", "Metrics", "Rung", "Stages", "label", "ratio"]
 #: The classes of time, in the order of their numbers.
 CLASSES = ("compute", "waiting", "transfer", "overhead", "idle")
 
+#: Operations that bring elements to the notebook: with a reply, or into its memory.
+_TO_NOTEBOOK = ("fetch", "lay")
+
 
 class Stages(NamedTuple):
     """The times between the rungs, in seconds, none greater than the one before."""
@@ -101,6 +104,7 @@ class Metrics:
 
     wall: float
     engines: tuple[Any, ...]
+    ops: tuple[Any, ...]
     steps: tuple[Any, ...]
     memory_bandwidth: float | None
 
@@ -264,6 +268,19 @@ class Metrics:
         """Messages that engine i (rows) sent to engine j (columns)."""
         found = self._between([[(j, count) for j, count, _ in e.sent] for e in self.engines])
         return found.astype(int)
+
+    @lazy
+    def gathered(self) -> np.ndarray:
+        """Bytes of each engine that came to the notebook."""
+        found = np.zeros(len(self.engines), int)
+        for op in self.gathers:
+            found += [rank.bytes for rank in op.ranks]
+        return found
+
+    @property
+    def gathers(self) -> tuple[Any, ...]:
+        """The operations of lines that brought elements to the notebook."""
+        return tuple([op for op in self.ops if op.op in _TO_NOTEBOOK])
 
     def _between(self, rows: list[list[tuple[int, int]]]) -> np.ndarray:
         found = np.zeros((len(rows), len(rows)))

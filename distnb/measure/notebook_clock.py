@@ -29,7 +29,7 @@ class NotebookClock:
     def __init__(self) -> None:
         self._thread = 0
         self._elsewhere = False
-        self._left_out = self._disk = 0
+        self._left_out = self._disk = self._waited = self._tried = 0
         self._moments: list[Moment] = []
 
     def begin(self) -> None:
@@ -45,7 +45,8 @@ class NotebookClock:
     def read(self) -> Moment:
         """Return all that it did up to now."""
         computed = thread_time_ns() - self._left_out
-        return Moment(perf_counter_ns(), computed, _COLLECTING.read(), self._disk)
+        collected = _COLLECTING.read()
+        return Moment(perf_counter_ns(), computed, collected, self._disk, self._waited, self._tried)
 
     @contextmanager
     def elsewhere(self, disk: bool = False) -> Iterator[None]:
@@ -59,9 +60,21 @@ class NotebookClock:
             yield
         finally:
             self._left_out += thread_time_ns() - before
-            self._disk += (perf_counter_ns() - at) * disk
+            if disk:
+                self._disk += perf_counter_ns() - at
+            else:
+                self._waited += perf_counter_ns() - at
             self._elsewhere = False
             self.note()
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Note how long a function of the user's is called to find the dtype of its result."""
+        at = perf_counter_ns()
+        try:
+            yield
+        finally:
+            self._tried += perf_counter_ns() - at
 
     def between(self, start: Moment, end: Moment) -> Notebook | None:
         """Return what it did from one moment to another; None if that was another thread."""
@@ -69,8 +82,8 @@ class NotebookClock:
             return None
         inside = [m for m in self._moments if start.at < m.at < end.at]
         moments = [m.since(start) for m in (start, *inside, end)]
-        _, computed, collected, disk = (ns / 1e9 for ns in moments[-1])
-        return Notebook(computed, collected, disk, tuple(moments))
+        _, computed, collected, disk, waited, tried = (ns / 1e9 for ns in moments[-1])
+        return Notebook(computed, collected, disk, tuple(moments), waited, tried)
 
 
 class _Collecting:

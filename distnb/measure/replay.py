@@ -63,13 +63,19 @@ class Run:
         #: The steps in which ranks may depend on each other.
         self._marked = [s for s in range(len(steps)) if self._paused[s] or self._needs[s]]
 
-    def busy(self) -> float:
-        """Return the time in which some rank had a step, in ns."""
+    def pauses(self, window: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return when times without a step of any rank begin and end in a window, in ns."""
         starts, ends = self.start[self._ran], self.end[self._ran]
         order = np.argsort(starts)
-        starts, ends = starts[order], np.maximum.accumulate(ends[order])
-        pauses = starts[1:] - ends[:-1]
-        return float(ends[-1] - starts[0] - pauses[pauses > 0].sum()) if len(ends) else 0.0
+        begin = np.append(0.0, np.maximum.accumulate(ends[order]))
+        until = np.append(starts[order], window)
+        return begin[until > begin], until[until > begin]
+
+    def busy(self) -> float:
+        """Return the time in which some rank had a step, in ns."""
+        last = float(self.end.max(initial=0))
+        begin, until = self.pauses(last)
+        return last - float((until - begin).sum())
 
     def length(self, kept: np.ndarray, flight: bool = True) -> float:
         """Return how long the run takes, in ns, if each rank has only ``kept`` work in each step.

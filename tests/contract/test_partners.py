@@ -59,7 +59,10 @@ def test_sparse_partners(session, engines_only):
     session.flush()
     with measured(session) as found:
         dnb.foreach(lambda part, mine: mine.fill(part.nnz), a.splits(), x.splits(), update=1)
-    assert sum(rank.bytes for op in found[0].ops for rank in op.ranks) == 0
+    assert (
+        sum(rank.bytes for op in found[0].ops if op.op not in {"fetch", "lay"} for rank in op.ranks)
+        == 0
+    )
 
 
 def test_columns_go_along_with_a_vector_by_any_array_of_their_structure(session, engines_only):

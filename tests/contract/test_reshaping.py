@@ -107,12 +107,25 @@ def test_nothing_moves_that_nobody_asks_for(session):
         with measured(session) as report:
             for i in range(4):
                 y[:, i] += 1
-        assert sum(op.ranks[r].bytes for op in report[0].ops for r in range(session.size)) == 0
+        assert (
+            sum(
+                op.ranks[r].bytes
+                for op in report[0].ops
+                if op.op not in {"fetch", "lay"}
+                for r in range(session.size)
+            )
+            == 0
+        )
         with measured(session) as report:
             total = float(a.sum())
             again = float(a.sum())
         assert total == again == 1770 + 20
-        once = sum(op.ranks[r].bytes for op in report[0].ops for r in range(session.size))
+        once = sum(
+            op.ranks[r].bytes
+            for op in report[0].ops
+            if op.op not in {"fetch", "lay"}
+            for r in range(session.size)
+        )
         assert once <= 2 * a.nbytes
 
 
@@ -180,10 +193,23 @@ def test_rows_that_lie_right_are_not_sent(session):
         a.reshape(-1)
         a.reshape(4 * session.size, 30)
         dnb.ones((3, 4), dist="replicated").reshape(12)
-    assert sum(op.ranks[r].bytes for op in report[0].ops for r in range(session.size)) == 0
+    assert (
+        sum(
+            op.ranks[r].bytes
+            for op in report[0].ops
+            if op.op not in {"fetch", "lay"}
+            for r in range(session.size)
+        )
+        == 0
+    )
     with measured(session) as report:
         a.reshape(-1, 5).reshape(5, -1)
-    sent = sum(op.ranks[r].bytes for op in report[0].ops for r in range(session.size))
+    sent = sum(
+        op.ranks[r].bytes
+        for op in report[0].ops
+        if op.op not in {"fetch", "lay"}
+        for r in range(session.size)
+    )
     assert sent <= 2 * a.nbytes
 
 

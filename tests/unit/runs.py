@@ -17,10 +17,12 @@ from distnb.measure.events import (
 MS = 1_000_000
 
 
-def span(start, compute=0, waiting=0, transfer=0, overhead=0, touched=0, waits=(), sent=()):
-    """A span whose times (ms) begin at ``start``, with waits in ms."""
+def span(
+    start, compute=0, waiting=0, transfer=0, overhead=0, touched=0, waits=(), sent=(), gathered=0
+):
+    """A span whose times (ms) begin at ``start``, with waits in ms, and bytes for the notebook."""
     times = [round(t * MS) for t in (compute, waiting, transfer, overhead)]
-    messages, size = sum(m for _, m, _ in sent), sum(b for _, _, b in sent)
+    messages, size = sum(m for _, m, _ in sent), sum(b for _, _, b in sent) + gathered
     return Span(
         round(start * MS),
         round(start * MS) + sum(times),

@@ -1,17 +1,21 @@
 """A hundred runs, each with one known cause of its loss: the sentence names it, and so does all else."""
 
+import re
+from html import escape
+
 import numpy as np
 import pytest
 
+import distnb as dnb
 from distnb.measure.advice import CAUSES, WORTH
-from distnb.measure.events import Notebook
+from distnb.measure.events import Moment, Notebook
 from distnb.widgets.times.pages import details_of, small_page
 from tests.unit.runs import MS, report, span, step
 
 #: Where each is lost; what other programs take is on no rung.
 RUNGS = {
     **{"load balance": "load balance", "serialisation": "serialisation", "overhead": "overhead"},
-    **{"bandwidth": "transfer", "latency": "transfer"},
+    **{"bandwidth": "transfer", "latency": "transfer", "gather": "transfer"},
     **dict.fromkeys(
         ("waiting for the notebook", "recording", "notebook", "garbage collection", "disk"),
         "dispatch",
@@ -82,6 +86,14 @@ def read_in_place(rng, size):
     return report([step(*spans, op="copy")])
 
 
+def gathered(rng, size):
+    """Much comes to the notebook, beside the few messages with which engines agree."""
+    moving, nbytes = rng.uniform(30, 90), int(rng.integers(5, 90)) * 10**6
+    others = [[((r + 1) % size, 2, 16)] for r in range(size)]
+    spans = [span(0, 1, 0, moving, gathered=nbytes, sent=sent) for sent in others]
+    return report([step(*spans, op="fetch", line="In [1] line 2: np.asarray(M)")])
+
+
 def small_messages(rng, size):
     moving, count = rng.uniform(20, 80), int(rng.integers(300, 5000))
     spans = [span(0, 8, 0, moving, sent=[((r + 1) % size, count, 8 * count)]) for r in range(size)]
@@ -125,6 +137,38 @@ def sleeps(rng, size):
     return paused(rng, size, (0.1, 0.0), op="add")
 
 
+def other_work(rng, size):
+    """The notebook is somewhere else between two reads: these are not what is waited for."""
+    return awaited(paused(rng, size, (0.1, 0.0)), rng.uniform(0.0, 0.3))
+
+
+def long_reads(rng, size):
+    return awaited(paused(rng, size, (0.1, 0.0)), rng.uniform(0.7, 1.0))
+
+
+def awaited(made, share):
+    """The same run, in which the notebook waited for engines in a share of each pause."""
+    whole = round(made.stages.window * 1e9)
+    begin, until = made.run.pauses(whole)
+    gone, moments = 0, [Moment(0, 0, 0, 0)]
+    for start, end in zip(begin.astype(int).tolist(), until.astype(int).tolist(), strict=True):
+        middle = end - round(share * (end - start))
+        for at, more in ((start, 0), (middle, 0), (end, end - middle)):
+            gone += more
+            moments.append(Moment(at, 0, 0, 0, gone))
+    moments.append(Moment(whole, 0, 0, 0, gone))
+    did = made.notebook._replace(moments=tuple(moments), waited=gone / 1e9)
+    object.__setattr__(made, "notebook", did)
+    return made
+
+
+def trials(rng, size):
+    found = paused(rng, size, (0.1, 0.0), op="map_blocks (work)")
+    did = found.notebook._replace(tried=0.9 * found.ladder[0].lost)
+    object.__setattr__(found, "notebook", did)
+    return found
+
+
 def recording(rng, size):
     return paused(rng, size, (0.9, 0.0), commands=100_000)
 
@@ -155,11 +199,15 @@ RUNS = {
     turns: "serialisation",
     many_bytes: "bandwidth",
     read_in_place: "bandwidth",
+    gathered: "gather",
     small_messages: "latency",
     on_the_way: "latency",
     bookkeeping: "overhead",
     reads: "waiting for the notebook",
     sleeps: "waiting for the notebook",
+    other_work: "waiting for the notebook",
+    long_reads: "waiting for the notebook",
+    trials: "notebook",
     recording: "recording",
     own_steps: "notebook",
     garbage: "garbage collection",
@@ -194,7 +242,70 @@ def test_what_is_lost_to_others_is_said_beside_a_greater_loss():
         found, "engines", tuple(e._replace(delayed=int(taken)) for e in found.engines)
     )
     assert found.headline.cause == "bandwidth"
-    assert "other programs had the cores for 20 % of the time." in found.advice
+    shared = "(the machine was shared with other work: for 20 % of the time engines had no core)."
+    assert found.advice.endswith(shared)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("make", [unequal_layout, gathered, bookkeeping], ids=lambda m: m.__name__)
+def test_a_cause_that_stands_out_is_named_on_a_shared_machine(make, share):
+    found = make(np.random.default_rng(4), 2)
+    taken = int(share * 2e9 * found.worst.lost)
+    object.__setattr__(found, "engines", tuple(e._replace(delayed=taken) for e in found.engines))
+    assert found.headline.cause == RUNS[make]
+    assert found.marked is found.worst
+    assert ("shared with other work" in found.advice) == (share > 0)
+    page = small_page(found)
+    about = re.findall("<desc>(.*?)</desc>", page)
+    assert about == [escape(found.advice, quote=False)] * 2  # of the bars, and of the ladder
+
+
+def test_what_comes_to_the_notebook_is_named_though_nothing_is_computed():
+    spans = [span(20, 0, 0, 30, gathered=10**7) for _ in range(2)]
+    found = report([step(*spans, op="fetch", line="In [1] line 2: x.to_numpy()")])
+    assert (found.headline.cause, found.headline.rung) == ("gather", 2)
+    assert "moving 20 MB to the notebook takes 30 ms, most for `x.to_numpy()`" in found.advice
+    late = report(found.steps, window=200)  # as where replies travel after the engines' part
+    assert (late.headline.cause, late.headline.rung) == ("gather", 0)
+    assert "notebook" in details_of(found)
+    assert found.gathered.tolist() == [10**7] * 2
+
+
+@pytest.mark.tier("test")
+def test_bytes_for_the_notebook_count_on_all_ways():
+    with dnb.inprocess(2) as session:
+        x = dnb.ones((300, 200), dist="block", session=session)
+        for read in (x.to_numpy, x[0].to_numpy, x[::2, ::3].to_numpy):
+            with dnb.profile(session) as found:
+                nbytes = read().nbytes
+            assert found.gathered.sum() == nbytes
+            assert sum(e.bytes - e.in_place - e.messages for e in found.engines) == 0
+
+
+def test_other_work_of_the_notebook_is_not_that_of_a_read():
+    rng = np.random.default_rng(2)
+    found, reads = other_work(rng, 2), long_reads(rng, 2)
+    assert "float(s)" not in found.advice
+    assert "other things than wait for them" in found.advice
+    assert "`float(s)` reads 5 values" in reads.advice
+    gain = reads.headline.gain
+    assert gain.before - gain.after < reads.ladder[0].lost - 1e-3  # from when it was asked
+
+
+def test_trial_calls_are_named():
+    found = trials(np.random.default_rng(3), 2)
+    assert "to find the dtype of the result; give dtype=: " in found.advice
+
+
+@pytest.mark.tier("test")
+def test_a_function_that_is_tried_counts():
+    with dnb.inprocess(2) as session:
+        x = dnb.ones((300, 200), dist="block", session=session)
+        before = session.measuring.clock.read()
+        dnb.map_blocks(np.negative, x, dtype=float)
+        assert session.measuring.clock.read().tried == before.tried
+        dnb.map_blocks(np.negative, x)
+        assert session.measuring.clock.read().tried > before.tried
 
 
 def test_a_good_run_is_blamed_on_nothing():

@@ -82,6 +82,27 @@ def test_a_loop_over_rows(session):
     (finding,) = examine(session, a=a).findings
     assert (finding.kind, finding.calls) == ("many small operations", len(rows))
     assert "a loop over slices of a" in finding.what
+    assert finding.instead.startswith("np.multiply(a, ...)")
+
+
+@pytest.mark.parametrize(("axis", "key"), [(1, lambda i: i), (0, lambda i: np.s_[:, i])])
+def test_sums_of_rows_that_are_read(session, axis, key):
+    a = dnb.ones((150, 150))
+    session.journal.begin()
+    for i in range(150):
+        float(a[key(i)].sum())
+    (finding,) = [f for f in examine(session, a=a).findings if f.kind == "many small operations"]
+    assert finding.instead.startswith(f"a.sum(axis={axis})  #")
+    assert "150 values are read, and the notebook waits for each" in finding.what
+
+
+def test_windows_have_no_axis_to_advise(session):
+    a = dnb.ones(200)
+    session.journal.begin()
+    for i in range(150):
+        a[i : i + 3].sum()
+    (finding,) = [f for f in examine(session, a=a).findings if f.kind == "many small operations"]
+    assert finding.instead.startswith("# one operation on the whole array")
 
 
 def test_many_steps_of_a_small_array(session):

@@ -79,7 +79,14 @@ def test_magics_are_about_the_session_of_the_arrays(shell, session):
         assert report.commands > 0
         assert report.notes == ()
         run(shell, "for i in range(40): A[i % 30, 0] = i")
-        assert "elements of A are written" in repr(shell.run_line_magic("distdoctor", ""))
+        doctor = repr(run(shell, "%distdoctor"))
+        assert doctor.startswith("1 thing could be cheaper")
+        assert "elements of A are written" in doctor
+        run(shell, "1 + 1")
+        doctor = run(shell, "%distdoctor")
+        assert "the last cell asked engines for nothing" in doctor.head
+        assert "for i in range(40): A[i % 30, 0] = i" in doctor.head
+        assert not run(shell, "%%distdoctor\nfor i in range(40): A[i % 30, 0] = i").older
         assert "A" in repr(shell.run_line_magic("distmem", ""))
         board = dnb.dashboard()
         assert board.session is session
@@ -835,6 +842,10 @@ def test_only_names_for_users_complete(session):
         ("x = dnb.zeros(4, dist='cy", {"cyclic"}),
         ("x = dnb.zeros((4, 4), dist=('*', 'bl", {"block"}),
         ("x = dnb.zeros((4, 4), grid=", {"(1, 3)", "(3, 1)"}),
+        ('A.redistribute("b', {"block"}),
+        ('A.move("cy', {"cyclic"}),
+        ("A.redistribute(('*', 'bl", {"block"}),
+        ("A.move(", {"'block'", "('*', 'block')"}),
     ],
 )
 def test_layouts_complete_wherever_they_are_asked_for(shell, session, code, some):

@@ -1,5 +1,6 @@
 """Metrics: the ladder's product, bounds and sums for any run, and runs whose losses are known."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given
 
 from distnb.measure.advice import assigned
-from distnb.measure.events import Account, Report
+from distnb.measure.events import Account, Moment, Notebook, Report
 from distnb.measure.quantities import duration
+from distnb.widgets.times.glance import worst_lines
 from tests.unit.runs import MS, report, reports, span, step
 
 LAW = pytest.approx
@@ -123,6 +125,22 @@ def test_nothing():
         assert found.memory_speed is None
         assert found.bandwidth is None
         assert found.waits.shape == (len(found.engines),) * 2
+
+
+def test_what_the_notebook_does_alone_is_said():
+    found = account((0, 0, 0, 0, 100), (0, 0, 0, 0, 100))
+    moments = Moment(0, 0, 0, 0), Moment(100 * MS, 60 * MS, 0, 0, 15 * MS)
+    found = replace(found, notebook=Notebook(0.06, 0, 0, moments, 0.015))
+    assert found.advice == (
+        "Nothing was computed on the engines: in 100 ms the notebook computed (60 ms), waited for "
+        "engines (15 ms), waited for threads of libraries, for a core or in a sleep (25 ms)."
+    )
+    assert found.headline is None
+    assert [line.line for line in worst_lines(found)] == [
+        "the notebook itself",
+        "the notebook elsewhere",
+    ]
+    assert found.elsewhere == LAW(0.025)
 
 
 def test_without_steps_the_accounts_stand_for_them():

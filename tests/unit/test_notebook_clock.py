@@ -42,7 +42,7 @@ def test_waits_are_no_computing_and_the_disk_is_apart(times):
         with clock.elsewhere():
             times.pass_by(2, working=2)
     found = clock.between(start, clock.read())
-    assert (found.computed, found.disk) == pytest.approx((12e-9, 42e-9))
+    assert (found.computed, found.disk, found.waited) == pytest.approx((12e-9, 42e-9, 21e-9))
     at = np.array([0, 10, 31, 36, 78])
     assert found.until(at).tolist() == [[0, 0], [10, 0], [10, 0], [12, 0], [12, 42]]
     assert found.moments[-1].at == times.now - start.at

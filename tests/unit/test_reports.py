@@ -369,6 +369,21 @@ def test_bars_are_along_time():
     )
 
 
+@pytest.mark.parametrize("share", [0.1, 0.32, 0.5, 0.68, 0.97])
+def test_a_bar_has_the_share_that_is_written_beside_it(share):
+    spans = [span(t, share, 1 - share) for t in range(100)]  # shorter than a column of pixels
+    found = made([step(each, each) for each in spans])
+    did = round(share * 100 * MS)
+    moments = Moment(0, 0, 0, 0), Moment(100 * MS, did, 0, 0)
+    found = replace(found, notebook=Notebook(did / 1e9, moments=moments))
+    svg = ET.fromstring(glance.time_axis(found, "k"))
+    for colour, bars in ((STYLES[COMPUTE].colour, 2), (account.OWN[0].colour, 1)):
+        paths = [p.get("d") for p in svg.iter(f"{SVG}path") if p.get("stroke") == colour]
+        drawn = [sum(int(w) for w in re.findall(r"h(\d+)", path)) for path in paths]
+        assert drawn == [pytest.approx(share * glance.WIDTH, abs=glance.WIDTHS[-1])] * bars
+    assert "notebook" in [text.text for text in svg.iter(f"{SVG}text")][1:4]  # in the legend
+
+
 def test_the_worst_lines_are_listed_with_their_share():
     rows = table(parse(TimeReport(golden())._repr_html_()))
     assert [row[:3] for row in rows] == [

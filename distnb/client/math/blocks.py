@@ -245,7 +245,8 @@ def _asked(function: Callable[..., Any], given: Sequence[Array], halo: Ints) -> 
     for block in blocks:
         block.flags.writeable = False
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
+        tried = given[0].session.measuring.clock.trying()
+        with tried, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = function(*blocks)
     except Exception as error:

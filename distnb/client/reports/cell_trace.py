@@ -53,13 +53,16 @@ class Diagnosis(NamedTuple):
     """What was found in a cell, the costliest first.
 
     ``seconds`` is how long the cell took, ``commands`` how many were looked at, and ``left`` how
-    many were too many to be kept.
+    many were too many to be kept. ``first`` is the line of the first of them; ``older`` tells that
+    cells after this one asked engines for nothing.
     """
 
     findings: tuple[Finding, ...]
     seconds: float
     commands: int
     left: int
+    first: str = ""
+    older: bool = False
 
 
 class Act(NamedTuple):

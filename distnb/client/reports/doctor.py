@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from distnb.client.reports.cell_trace import (
     Act,
     CellTrace,
@@ -97,9 +99,11 @@ def small_operations(trace: CellTrace) -> Iterator[Finding]:
             continue
         busy = sum(a.busy for a in acts)
         nbytes = sum(a.bytes for a in found)
-        yield Finding(
-            "many small operations", line, len(found), busy, nbytes, *_smaller(trace, found)
-        )
+        what, instead = _smaller(trace, found)
+        reads = sum(isinstance(a.command, Fetch) for a in acts)
+        if reads >= SMALL:
+            what += f"; {reads:,} values are read, and the notebook waits for each"
+        yield Finding("many small operations", line, len(found), busy, nbytes, what, instead)
 
 
 def _is_small(trace: CellTrace, command: Command) -> bool:
@@ -116,13 +120,25 @@ def _smaller(trace: CellTrace, found: list[Act]) -> tuple[str, str]:
     slices = {x.view for x in views if x.base == base}
     if len(slices) > len(found) / 4:
         name = trace.name(base)
-        return (
-            f"{what}: a loop over slices of {name}",
-            f"{name} * 2  # one operation on the whole array instead of {name}[i] * 2 in a loop",
-        )
+        of = [a.command for a in found if any(x.base == base for x in a.command.reads)]
+        return f"{what}: a loop over slices of {name}", _at_once(name, of)
     most = max((trace.nbytes(x) for x in views), default=LARGE)
     limit = 1 << max(most - 1, 1).bit_length()
     return what, f"dnb.config.cutoff = {limit}  # small arrays stay in the notebook"
+
+
+def _at_once(name: str, commands: Sequence[Any]) -> str:
+    """Return the operation on a whole array that does what some do on its slices."""
+    op, _ = Counter(c.op for c in commands).most_common(1)[0]
+    first = next(c for c in commands if c.op == op)
+    instead, why = "", "# one operation on the whole array instead of one for each slice"
+    if isinstance(first, Reduce) and first.operand.view.fixed and hasattr(np.ndarray, op):
+        reduced = sorted(first.operand.view.dims[d][0] for d in first.axes)
+        axes = reduced[0] if len(reduced) == 1 else tuple(reduced)
+        instead = f"{name}.{op}(axis={axes})  "
+    elif isinstance(first, Apply) and isinstance(ufunc := getattr(np, op, None), np.ufunc):
+        instead = f"np.{op}({name}{', ...' * (ufunc.nin > 1)})  "
+    return instead + why
 
 
 # -- what is moved -------------------------------------------------------------------------------
@@ -387,4 +403,5 @@ def diagnose(
     worth = max(LEAST, WORTH * cell.seconds) if least is None else least
     found = [f for rule in RULES for f in rule(trace) if f.seconds >= worth]
     order = tuple(sorted(found, key=lambda f: -f.seconds))
-    return Diagnosis(order, cell.seconds, len(trace.acts), cell.left)
+    first = next((act.line for act in trace.acts), "")
+    return Diagnosis(order, cell.seconds, len(trace.acts), cell.left, first)

@@ -123,11 +123,14 @@ class Journal:
         self.recent: deque[Done] = deque()
         self._many = 0
         self.cell = self.last = self._computed = Cell({})
+        #: Cells after the last one that asked engines for nothing.
+        self._idle = 0
 
     def begin(self) -> None:
         """Begin a new cell."""
+        self._idle += 1
         if not self.cell.empty:
-            self.last = self.cell
+            self.last, self._idle = self.cell, 0
         self.cell = Cell({b.handle: Spec(b.shape, b.dtype, b.layout) for b in self._bases()})
 
     @contextmanager
@@ -169,6 +172,11 @@ class Journal:
     def latest(self) -> Cell:
         """The cell that ran last and had any commands; it may be the one that runs now."""
         return self.last if self.cell.empty else self.cell
+
+    @property
+    def is_older(self) -> bool:
+        """Whether cells have ended since the latest one that asked engines for nothing."""
+        return self.cell.empty and self._idle > 0
 
     def took(
         self, sent: int, commands: tuple[Command, ...], freed: Ints, times: Sequence[Times]

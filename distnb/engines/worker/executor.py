@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -259,6 +260,7 @@ class Executor:
         self._check(command)
         before = self.clock.switch(TRANSFER)
         there = self.store.lay(base, command.place)
+        self.clock.hand_over(of_blocks([base]))
         self.clock.switch(before)
         return there
 
@@ -270,6 +272,7 @@ class Executor:
         if part is None or base.block is None:
             return None
         before = self.clock.switch(TRANSFER)
+        self.clock.hand_over(prod(part.shape) * base.dtype.itemsize)
         if not command.place:
             found = gathered(part, base.block)
         else:

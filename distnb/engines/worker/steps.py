@@ -164,6 +164,7 @@ class _Reading(Step):
                 found = gathered(part, base.block)
             else:
                 found = self._look.copy(base.block).reshape(part.shape)
+            turn.clock.hand_over(found.nbytes)
             turn.clock.switch(before)
         turn.values[turn.given[self._slot]] = found
 

@@ -19,40 +19,37 @@ WORST = 6
 class Pairs:
     """A number for each pair of engines, with words around it."""
 
-    def __init__(self, title: str, found: np.ndarray, spell: Any, worst: str) -> None:
+    def __init__(
+        self, title: str, found: np.ndarray, spell: Any, worst: str, gathered: Any = None
+    ) -> None:
         self.title = title
+        #: What engines sent to the notebook: a column of its own.
+        self.gathered = gathered if gathered is not None and gathered.any() else None
         self.found = found
         self.spell = spell
         self._worst = worst
 
     def table(self, small: int = SMALL, most: int = WORST) -> list[tuple[str, ...]]:
         """Return a matrix of few engines, or the pairs with the greatest numbers; head first."""
-        n = len(self.found)
+        n, found, others = len(self.found), self.found, [*map(str, range(len(self.found)))]
+        if self.gathered is not None:
+            found, others = np.column_stack([found, self.gathered]), [*others, "notebook"]
         if n <= small:
-            head = ("engine", *map(str, range(n)), "sum")
             rows = [
-                (str(i), *map(self._entry, row), self._entry(row.sum())) for i, row in self.each
+                (str(i), *map(self._entry, row), self._entry(row.sum()))
+                for i, row in enumerate(found)
             ]
-            total = (
-                "sum",
-                *map(self._entry, self.found.sum(axis=0)),
-                self._entry(self.found.sum()),
-            )
-            return [head, *rows, total]
-        order = np.argsort(-self.found, axis=None, kind="stable")[:most]
-        pairs = [divmod(int(k), n) for k in order if self.found.flat[k]]
-        shown = sum(self.found[p] for p in pairs)
-        rest = ("and", "all others", self._entry(self.found.sum() - shown))
+            total = ("sum", *map(self._entry, found.sum(axis=0)), self._entry(found.sum()))
+            return [("engine", *others, "sum"), *rows, total]
+        order = np.argsort(-found, axis=None, kind="stable")[:most]
+        pairs = [divmod(int(k), len(others)) for k in order if found.flat[k]]
+        shown = sum(found[p] for p in pairs)
+        rest = ("and", "all others", self._entry(found.sum() - shown))
         return [
             ("engine", self._worst, "much"),
-            *((str(i), str(j), self._entry(self.found[i, j])) for i, j in pairs),
+            *((str(i), others[j], self._entry(found[i, j])) for i, j in pairs),
             rest,
         ]
-
-    @property
-    def each(self) -> Any:
-        """The rows with their numbers."""
-        return enumerate(self.found)
 
     def _entry(self, value: float) -> str:
         return self.spell(value) if value else "-"
@@ -72,9 +69,10 @@ def pairs(report: Any) -> list[Pairs]:
             report.sent,
             size_text,
             "sent to",
+            report.gathered,
         ),
     ]
-    return [each for each in found if each.found.any()]
+    return [each for each in found if each.found.any() or each.gathered is not None]
 
 
 def late_table(report: Any, most: int, width: int = 40) -> list[tuple[str, ...]]:

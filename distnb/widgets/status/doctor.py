@@ -31,7 +31,11 @@ class DoctorReport(Showing):
         n = len(found.findings)
         what = f"{n} thing{'s' * (n != 1)} could be cheaper" if n else "nothing to mend"
         left = f"; {found.left:,} more were not looked at" if found.left else ""
-        return f"{what} ({found.commands:,} commands in {duration(found.seconds)}{left})"
+        head = f"{what} ({found.commands:,} commands in {duration(found.seconds)}{left})"
+        if found.older:
+            where = f"in an earlier one, {shorten(found.first, 100)}"
+            head = f"the last cell asked engines for nothing; {where}: {head}"
+        return head
 
     def _more(self, shown: int) -> list[str]:
         rest = len(self._report.findings) - shown

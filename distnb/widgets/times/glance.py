@@ -32,8 +32,8 @@ LINES, ROWS, STRETCHES, ARROWS = 3, 8, 240, 3
 LEFT, WIDTH, PITCH, THICK = 58, 480, 24, 14
 #: How all that can be in the picture looks: classes of engines, then what the notebook does.
 FILLS = (*STYLES, *OWN[:2])
-#: In which order a span does what it does: work comes first, waiting last, as replays have it.
-ORDER = (OVERHEAD, COMPUTE, TRANSFER, WAITING)
+#: Pixels of a column of time, the narrowest first.
+WIDTHS = (2, 4, 8, 16, 40)
 
 
 # -- The sentence ----------------------------------------------------------------------------------
@@ -76,11 +76,10 @@ def time_axis(report: Any, uid: str, most: int = ROWS, stretches: int = STRETCHE
     groups = grouped(range(len(report.engines)), most)
     whole = report.stages.window * 1e9
     own, shares = report.notebook, own_shares(report)
-    column, drawn = _drawn(report, [ranks[0] for ranks in groups], whole, stretches)
     told = [(numbers(ranks), _told(report, ranks)) for ranks in groups]
     if shares:
-        drawn = [_own_columns(own, whole, column), *drawn]
         told = [("notebook", _own_told(shares)), *told]
+    column, drawn = _drawn(report, groups, own if shares else None, stretches)
     marks: list[Element] = []
     for i, (classes, (label, words)) in enumerate(zip(drawn, told, strict=True)):
         y = 24 + PITCH * i
@@ -101,42 +100,62 @@ def time_axis(report: Any, uid: str, most: int = ROWS, stretches: int = STRETCHE
     ]
     size = (LEFT + WIDTH + 190, bottom + 18)
     title = f"What each engine did in {duration(report.stages.window)}"
-    return svg(title, report.worst.meaning, size, inside, fill="currentColor")
+    return svg(title, report.advice, size, inside, fill="currentColor")
 
 
-def _drawn(
-    report: Any, ranks: list[int], whole: float, stretches: int
-) -> tuple[int, list[list[int]]]:
-    """Return how wide columns of time are for so few stretches, and what engines did in them."""
-    for column in (2, 4, 8, 16, 40):
-        found = [_columns(report, rank, whole, column) for rank in ranks]
+def _drawn(report: Any, groups: Any, notebook: Any, stretches: int) -> tuple[int, list[list[int]]]:
+    """Return how wide columns of time are for so few stretches, and what all did in them."""
+    edges = np.linspace(0, report.stages.window * 1e9, WIDTH // WIDTHS[0] + 1)
+    amounts = [_amounts(report, ranks, edges) for ranks in groups]
+    if notebook is not None:
+        amounts.insert(0, _own_amounts(notebook, edges))
+    for column in WIDTHS:
+        wide = column // WIDTHS[0]
+        found = [_shown(each.reshape(len(each), -1, wide).sum(axis=2)) for each in amounts]
         if sum(a != b for row in found for a, b in pairwise(row)) + len(found) <= stretches:
             break
     return column, found
 
 
-def _columns(report: Any, rank: int, whole: float, column: int) -> list[int]:
-    """Return the class to which most of each column of time belongs."""
-    edges = np.linspace(0, whole, WIDTH // column + 1)
-    spans = [s for step in report.steps if (s := step.spans[rank]).end > s.start]
-    begin = np.array([s.start for s in spans], float)
-    amounts = np.zeros((len(CLASSES), len(edges) - 1))
-    for cls in ORDER:
-        length = np.array([s.time[cls] for s in spans], float)
-        amounts[cls] = _covered(begin, length, edges)
-        begin = begin + length
-    amounts[IDLE] = np.diff(edges) - amounts.sum(axis=0)
-    found: list[int] = amounts.argmax(axis=0).tolist()
-    return found
+def _amounts(report: Any, ranks: Any, edges: np.ndarray) -> np.ndarray:
+    """Return how much of each class (rows) is in columns of time, of engines that share a bar."""
+    run = report.run
+    amounts = np.zeros((len(FILLS), len(edges) - 1))
+    for rank in ranks:
+        ran = run.end[:, rank] > run.start[:, rank]
+        begin, end = run.start[ran, rank], run.end[ran, rank]
+        busy = ((OVERHEAD, run.overhead), (COMPUTE, run.compute), (TRANSFER, run.transfer))
+        for cls, times in busy:  # work comes first, waiting last, as replays have it
+            length = times[ran, rank]
+            amounts[cls] += _covered(begin, length, edges) / len(ranks)
+            begin = begin + length
+        amounts[WAITING] += _covered(begin, np.maximum(0, end - begin), edges) / len(ranks)
+    amounts[IDLE] = np.maximum(0, np.diff(edges) - amounts.sum(axis=0))
+    return amounts
 
 
-def _own_columns(notebook: Any, whole: float, column: int) -> list[int]:
-    """Return what the notebook did in most of each column of time."""
-    edges = np.linspace(0, whole, WIDTH // column + 1)
-    did = np.diff(notebook.until(edges), axis=0)
-    amounts = np.column_stack([did, np.diff(edges) - did.sum(axis=1)])
-    classes = np.array([len(STYLES), len(STYLES) + 1, IDLE])
-    found: list[int] = classes[amounts.argmax(axis=1)].tolist()
+def _own_amounts(notebook: Any, edges: np.ndarray) -> np.ndarray:
+    """Return how much of each class is in columns of time, of what the notebook did."""
+    amounts = np.zeros((len(FILLS), len(edges) - 1))
+    amounts[len(STYLES) :] = np.diff(notebook.until(edges), axis=0).T
+    amounts[IDLE] = np.maximum(0, np.diff(edges) - amounts.sum(axis=0))
+    return amounts
+
+
+def _shown(amounts: np.ndarray) -> list[int]:
+    """Return the class (row) that is drawn in each column, so that each has its share of the bar.
+
+    What is less than a column is owed to its class, until that is there with more than the others.
+
+    >>> _shown(np.array([[3, 3, 3, 3], [1, 1, 1, 1]]))
+    [0, 0, 1, 0]
+    """
+    owed, found = np.zeros(len(amounts)), []
+    for column in amounts.T:
+        owed += column
+        cls = int(np.where(column > 0, owed, -np.inf).argmax())
+        owed[cls] -= column.sum()
+        found.append(cls)
     return found
 
 
@@ -235,6 +254,7 @@ class Line(NamedTuple):
 ITSELF = {
     "the notebook itself": "its own steps, and Python",
     "the disk": "arrays came and went: memory was full",
+    "the notebook elsewhere": "threads of libraries, a sleep, no core",
 }
 
 
@@ -250,7 +270,8 @@ def worst_lines(report: Any, most: int = LINES) -> list[Line]:
     found = [Line(line, tuple(ops[line]), tuple(spent)) for line, spent in sums.items()]
     if report.notebook is not None and report.stages.window:
         did, lost = report.notebook, report.ladder[0].lost
-        for (line, what), spent in zip(ITSELF.items(), (did.computed, did.disk), strict=True):
+        times = did.computed, did.disk, report.elsewhere
+        for (line, what), spent in zip(ITSELF.items(), times, strict=True):
             if spent or line == "the notebook itself":
                 found.append(Line(line, (what,), (0, 0, 0, min(spent, lost))))
     return sorted(found, key=lambda each: -sum(each.spent))[:most]
