@@ -243,7 +243,7 @@ def test_an_array_is_the_sessions_when_engines_are_there(monkeypatch):
         assert seen == [there]
 
 
-def test_looks_at_lost_arrays_are_lost_as_before(monkeypatch):
+def test_looks_at_lost_arrays_are_lost_as_before(monkeypatch, capsys):
     with own_engines(1, monkeypatch) as session:
         x, grid = dnb.arange(60), dnb.array(numbers(6, 4), dist=("*", "block"))
         look = x.reshape(6, 10)
@@ -252,6 +252,8 @@ def test_looks_at_lost_arrays_are_lost_as_before(monkeypatch):
             x[:5] = dnb.arange(5) ** (dnb.arange(5) - 3)
             session.flush()
         session.resize(2)
+        said = capsys.readouterr().err
+        assert "; arrays are as before; what %px" in said  # those were lost before
         for lost in (x, look):
             with pytest.raises(dnb.LostArrayError):
                 lost.sum().item()
