@@ -111,6 +111,8 @@ def read(x: Array) -> np.ndarray:
     base = x._base or x.dbase
     session = base.session
     with session.recorder.lock:
+        if not session.connection.ready:
+            session.check_open()  # which may cut all for other engines: before it is asked how
         if base.known is not None:
             session.check_open()
             return _shown(base.known, x)
