@@ -35,7 +35,6 @@ ISLANDS: dict[str, str] = {
     "distnb.client.reports.memory_bandwidth": "a measurement of its own, beside what is reported",
     "distnb.engines.parts.tickets": "what the system does at once, apart from what is drawn for",
     "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",
-    "distnb.engines.worker.agreement": "messages of its own, and no part of running batches",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",
     "distnb.magics.expressions": "parsing alone, tested without a shell",
 }

@@ -274,7 +274,7 @@ def test_engines_that_somebody_starts_again_take_over(theirs, capsys):
     cluster = theirs()
     with dnb.connect(client=cluster.connect_client_sync()) as session:
         go_on(session, cluster)
-        assert "arrays on engines as before" in capsys.readouterr().err
+        assert "arrays are as before" in capsys.readouterr().err
 
 
 def test_connecting_again_waits_for_engines(theirs, monkeypatch):

@@ -226,6 +226,26 @@ def test_an_interrupt_meanwhile(doomed, monkeypatch, when):
     np.testing.assert_array_equal(grid.to_numpy(), numbers(40, 40))
 
 
+def test_what_is_read_first_after_an_interrupt_is_read_as_it_is_cut_then(monkeypatch):
+    with own_engines(1, monkeypatch) as session:
+        x, kind, presses = dnb.array(numbers(40, 40)), type(session.transport), [True]
+        session.flush()
+        right = kind.renew
+
+        def pressed(self):
+            right(self)
+            if presses:
+                presses.pop()
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(kind, "renew", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            session.resize(2)
+        with setting(place="engines"):
+            np.testing.assert_array_equal(x.to_numpy(), numbers(40, 40))
+        assert session.size == 2
+
+
 def test_an_array_is_the_sessions_when_engines_are_there(monkeypatch):
     """To make one may begin with a recovery, which lays all that there are."""
     with dnb.inprocess(2) as session:
@@ -243,7 +263,7 @@ def test_an_array_is_the_sessions_when_engines_are_there(monkeypatch):
         assert seen == [there]
 
 
-def test_looks_at_lost_arrays_are_lost_as_before(monkeypatch):
+def test_looks_at_lost_arrays_are_lost_as_before(monkeypatch, capsys):
     with own_engines(1, monkeypatch) as session:
         x, grid = dnb.arange(60), dnb.array(numbers(6, 4), dist=("*", "block"))
         look = x.reshape(6, 10)
@@ -252,6 +272,8 @@ def test_looks_at_lost_arrays_are_lost_as_before(monkeypatch):
             x[:5] = dnb.arange(5) ** (dnb.arange(5) - 3)
             session.flush()
         session.resize(2)
+        said = capsys.readouterr().err
+        assert "; arrays are as before; what %px" in said  # those were lost before
         for lost in (x, look):
             with pytest.raises(dnb.LostArrayError):
                 lost.sum().item()

@@ -27,6 +27,10 @@ PROGRAMS = {
         "print(a[rank:].sum().item())",
         r"sum \((1000|999),\) on rank [01] \(program.py line 7: .*, sum \((999|998),\) on rank [12]",
     ),
+    "a read by one rank alone": (
+        "if rank == 0:\n    print(a)\nprint(a.sum().item())",
+        r"got fetch \(1000,\) on rank 0 \(program.py line 8: print.*, create \(\) on rank [12] \(program.py line 9: print",
+    ),
     "an end": (
         "if rank == 1:\n    sys.exit()\nprint(a.sum().item())",
         r"the end of the program on rank 1, while rank [02] waits at program.py line 9: print",
@@ -58,9 +62,16 @@ PROGRAMS = {
     ),
     "an argument": (
         "print(dnb.cumsum(dnb.ones((6, 6), dist='block'), axis=rank % 2).to_numpy())",
-        r"got arguments of its own on rank [01] \(program.py line 7: .* on rank [12]",
+        r"scan \(6, 6\) given 'add', 0 on rank [02] \(program.py line 7: .*scan \(6, 6\) given 'add', 1 on rank 1",
     ),
-    "a number": ("a += rank\nprint(a.sum().item())", "got arguments of its own on rank"),
+    "a number": (
+        "a += rank\nprint(a.sum().item())",
+        r"add \(1000,\) given [01] on rank [01] .*, add \(1000,\) given [12] on rank [12]",
+    ),
+    "a layout": (
+        "b = dnb.ones(9, dist=['block', 'cyclic', 'cyclic'][rank])\nprint(b.sum().item())",
+        r"create \(9,\) with arguments of its own on rank 0 .* with arguments of its own on rank [12]",
+    ),
     "an error that is caught": (
         "try:\n    print((a[rank:] * a[:1000 - rank])[:7 - rank].to_numpy())\n"
         "except dnb.EngineError:\n    print(a.sum().item())",
@@ -93,7 +104,7 @@ def run(program, folder):
 
 @pytest.mark.ways("openmpi")
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=LATE if k > 2 else ()) for k, n in enumerate(PROGRAMS)]
+    "name", [pytest.param(n, marks=LATE if k > 3 else ()) for k, n in enumerate(PROGRAMS)]
 )
 def test_ranks_that_differ_are_told_of(name, tmp_path):
     program, said = PROGRAMS[name]

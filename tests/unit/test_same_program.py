@@ -1,7 +1,7 @@
 """What tells whether ranks of SPMD run the same program; tests/mpi has programs that do not."""
 
 import pickle
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb.engines.worker import same_program
 from distnb.engines.worker.plan_cache import NormalisedBatch
-from distnb.engines.worker.same_program import differ, digits
+from distnb.engines.worker.same_program import Told, differ, digits
 from distnb.geometry.layout import make_layout
 from distnb.geometry.views import View
 from distnb.wire.encoding import encode, unpack
@@ -33,7 +33,7 @@ def test_a_union_tells_whether_digests_differ(numbers):
 
 def digest(*commands):
     batch = NormalisedBatch(unpack(encode(Batch(1, 0, commands))).normalised)
-    return batch.digest, batch.described()
+    return batch.digest, tuple([told.text for told in batch.telling(())()])
 
 
 def made(base, n, site=0):
@@ -86,6 +86,10 @@ class Comm:
         return self.boxes[self.rank].pop(0)
 
 
+def told(*texts):
+    return tuple([Told(text, "", sum(text.encode())) for text in texts])
+
+
 @pytest.fixture
 def ranks(monkeypatch):
     monkeypatch.setattr(same_program, "_PATIENCE", 0.0)
@@ -115,26 +119,46 @@ def test_an_end_is_an_error_where_the_rank_has_not_done_its_part(ranks, does_its
 def test_ranks_at_the_same_wait_and_others_raise(ranks):
     one, other = ranks
     for step in range(3):
-        one.enter(0, 7 + step, lambda: ("a", "b"))
+        one.enter(0, 7 + step, lambda: told("a", "b"))
         one.look()
         other.enter(0, 7 + step)
         other.look()
         one.look()
-    one.enter(1, 3, lambda: ("a", "b"))  # a step ahead, in another epoch
+    one.enter(1, 3, lambda: told("a", "b"))  # a step ahead, in another epoch
     one.look()
     other.look()
-    other.enter(1, 4, lambda: ("a", "c"))
+    other.enter(1, 4, lambda: told("a", "c"))
     for rank in (other, one):  # who raises has told where it is
         with pytest.raises(KeyboardInterrupt):
             rank.look()
         assert "got b on rank 0 (a line), c on rank 1" in str(rank.error)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("1", "2.5"), ("add given 1", "add given 2.5")),
+        (("", "2"), ("add with arguments of its own", "add given 2")),
+        (("1" * 99, "1" * 98 + "2"), ("add with arguments of its own",) * 2),
+        (("1", "1"), ("add with arguments of its own",) * 2),
+    ],
+)
+def test_what_commands_are_given_is_told_where_it_is_short(ranks, given, said):
+    for rank, number, each in zip(ranks, (3, 4), given, strict=True):
+        rank.enter(0, number, partial(tuple, [*told("a"), Told("add", each, number)]))
+    ranks[0].look()  # it tells where it is
+    for rank in reversed(ranks):
+        with pytest.raises(KeyboardInterrupt):
+            rank.look()
+    expected = f"got {said[0]} on rank 0 (a line), {said[1]} on rank 1 (a line), expected"
+    assert expected in str(ranks[0].error)
+
+
 def test_what_is_told_is_short(ranks):
     """Else it might be under way when the program ends, and MPI wait for it."""
     one, other = ranks
     one.line = lambda: "x" * 10_000
-    one.enter(0, 7, lambda: tuple("y" * 1000 for _ in range(5000)))
+    one.enter(0, 7, lambda: tuple(Told("y" * 1000, "1" * 20, 2**32 - k) for k in range(5000)))
     one.look()
     (place,) = other._comm.boxes[1]
     assert len(pickle.dumps(place)) < 2000

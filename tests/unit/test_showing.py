@@ -1,5 +1,6 @@
 """What an array shows: its elements as NumPy prints them, and never an exception or a long wait."""
 
+import pickle
 import sys
 import threading
 from types import SimpleNamespace
@@ -200,6 +201,16 @@ def test_closed_sessions_and_many_axes(session):
     for a in (many, many[0], many.T):
         assert "closed session" in repr(a)
         assert "session is closed" in a._repr_html_()
+
+
+@pytest.mark.usefixtures("session")
+def test_no_line_is_named_of_what_a_librarys_thread_gathers(capsys):
+    """Such as the one that sends what an executor gives to its processes."""
+    a = dnb.ones(200_000)
+    sending = threading.Thread(target=pickle.dumps, args=(a,))
+    sending.start()
+    sending.join()
+    assert "1.6 MB gathered to the notebook; .to_numpy()" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("session")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.array.prefetch import Prefetch
+from distnb.client.batching.call_sites import own_line
 from distnb.client.handle.array import Array, as_result, host_view
 from distnb.client.handle.scalars import numbers_in
 from distnb.client.reach import admission
@@ -111,6 +112,8 @@ def read(x: Array) -> np.ndarray:
     base = x._base or x.dbase
     session = base.session
     with session.recorder.lock:
+        if not session.connection.ready:
+            session.check_open()  # which may cut all for other engines: before it is asked how
         if base.known is not None:
             session.check_open()
             return _shown(base.known, x)
@@ -191,15 +194,15 @@ def tell_of_gather(x: Array) -> None:
     """Say, once a cell or a line of a script, that an array is gathered without saying so."""
     if x.nbytes < _WORTH_TELLING or x.dbase.host is not None or x.session.closed:
         return
-    session, ipython = x.session, sys.modules.get("IPython")
-    line = session.line(session.site())
+    ipython = sys.modules.get("IPython")
+    line = own_line()
     shell = ipython.get_ipython() if ipython is not None else None
     cell = line if shell is None else shell.execution_count
     if cell not in _TOLD:
         _TOLD.add(cell)
-        size, told = size_text(x.nbytes), textwrap.shorten(line, _LINE, placeholder=" ...")
+        told = f" by {textwrap.shorten(line, _LINE, placeholder=' ...')}" if line else ""
         print(
-            f"distnb: {size} gathered to the notebook by {told}; "
+            f"distnb: {size_text(x.nbytes)} gathered to the notebook{told}; "
             ".to_numpy() does so without this line",
             file=sys.stderr,
         )

@@ -22,6 +22,7 @@ __all__ = [
     "at_users_line",
     "from_users_line",
     "line_in_function",
+    "own_line",
     "user_frame",
     "user_place",
     "warn_user",
@@ -113,6 +114,12 @@ def line_in_function(trace: str) -> str:
 def user_line() -> str:
     """Return the user's line that is running, as a person reads it."""
     return _read(*_position(_told(user_frame())))
+
+
+def own_line() -> str:
+    """Return the user's line that is running; "" where libraries alone are, as in their threads."""
+    frame = _told(user_frame())
+    return "" if frame is None or _is_others(frame.f_code.co_filename) else _read(*_position(frame))
 
 
 def user_place() -> Place:

@@ -298,7 +298,7 @@ def _write(session: Session, folder: str, names: tuple[str, ...] | None) -> None
                 drop_others(folder, made)
             if isinstance(error, OSError) and not isinstance(error, UnsureError):
                 do = "make room or use another folder; what was there before stays"
-                raise because(error, folder, "one that is whole", do) from error
+                raise because(error, folder, "one that is whole", do) from None
             raise
         finally:
             if not session.transport.rank:

@@ -237,7 +237,7 @@ def _prepare(folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise because(error, folder, "a folder to write in", "name another one") from error
+        raise because(error, folder, "a folder to write in", "name another one") from None
     there = set(os.listdir(folder))
     if there and LOCK not in there and MANIFEST not in there:
         raise FileExistsError(

@@ -103,6 +103,8 @@ class Recovery:
         self._session = session
         #: Whether new engines are there that have not taken over yet.
         self._unfinished = False
+        #: Whether others have begun to take over, and the handles of what was lost before that.
+        self._begun, self._lost_before = False, set[int]()
         #: Whether it is known how far engines had come, and others may have begun to go on.
         self._known_once = self._repeated = False
         #: Whether engines that end are to do so; and what lays all for another number of them.
@@ -265,6 +267,8 @@ class Recovery:
         if there or not connection.keeps:
             raise EngineError(connection.dead or str(transport.gone()))
         before = session.size
+        if not self._begun:
+            self._begun, self._lost_before = True, self._lost()
         dead, orphans = connection.dead or str(transport.gone()), connection.orphans
         connection.fall_back(dead, orphans)  # who would use them meanwhile waits for the lock
         self._tell_of_start()
@@ -291,10 +295,16 @@ class Recovery:
         n = session.size
         self._ready(f"{n} engine{'s' * (n > 1)}, " if n != before else "", lost)
 
+    def _lost(self) -> set[int]:
+        """Return the handles of what is lost."""
+        handles = self._session.handles
+        there = self._session.ledger.kept.items()
+        return {h for h, kept in there if kept.why or handles.lost(h)}
+
     def _ready(self, others: str, lost: list[int]) -> None:
         """Tell what has become of the arrays, now that other engines have taken over."""
         took = time.monotonic() - self._said
-        self._unfinished = self._known_once = self._repeated = False
+        self._unfinished = self._begun = self._known_once = self._repeated = False
         self._said, self._recut = 0.0, None  # that holds arrays
         session = self._session  # of which some was done again
         session.connection.recount(session.recorder.recorded - session.recorder.waiting)
@@ -382,7 +392,7 @@ class Recovery:
             session.handles.lose([handle], before, why)
         session.recorder.count()
         session.measuring.lose()
-        told = session.handles.entries.keys() - session.unfinished.wanted
+        told = session.handles.entries.keys() - session.unfinished.wanted - self._lost_before
         return [h for h in lost if ledger.kept[h].all and h in told]
 
     def _made_before(self) -> list[Sent]:
@@ -471,13 +481,15 @@ class Recovery:
         return repr(title(command)) + (f" at {self._session.line(site)}" if site >= 0 else "")
 
     def _told(self, lost: list[int]) -> str:
-        """Return what is to be said of arrays."""
-        there = len(self._session.handles) - len(lost)
-        how = "as before" if self.lineage is None else "made again"
-        found = f"; {there} array{'s' * (there != 1)} on engines {how}"
+        """Return what is to be said of arrays.
+
+        How many there are is not: of those in reach engines have not heard, and others are no
+        user's.
+        """
+        found = "arrays are as before" if self.lineage is None else "arrays on engines made again"
         if lost:
             found += f", {len(lost)} lost: each says why when it is used"
-        return f"{found}; what %px had defined is gone"
+        return f"; {found}; what %px had defined is gone"
 
 
 def _say(text: str) -> None:

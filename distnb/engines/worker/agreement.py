@@ -6,7 +6,7 @@ import numpy as np
 
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.runtime.comm import Comm
-from distnb.engines.runtime.exchange import Exchange
+from distnb.engines.runtime.exchange import Exchange, PeerFailed, wait_until
 from distnb.measure.events import Clock
 
 __all__ = ["union"]
@@ -15,17 +15,25 @@ __all__ = ["union"]
 _FEW = 3
 
 
-def union(comm: Comm, clock: Clock, number: int, bits: np.ndarray) -> None:
+def union(comm: Comm, clock: Clock, number: int, bits: np.ndarray, alike: bool = True) -> None:
     """Make bits the union of all ranks' bits, on every rank.
 
     Few ranks tell each other at once: one message after another fewer than in a tree, and each rank
     waits for whom it has to. Else bits go up a binomial tree and down again.
+
+    Ranks that need not be ``alike`` may get a message of a command that they have not. They wait
+    then as if none had come, until it is known in what they differ, which ``comm`` raises.
     """
     exchange = Exchange(comm, clock, number, [], [])
-    if comm.size <= _FEW:
-        _tell_all(exchange, comm, bits)
-    else:
-        _up_and_down(exchange, comm, bits)
+    try:
+        if comm.size <= _FEW:
+            _tell_all(exchange, comm, bits)
+        else:
+            _up_and_down(exchange, comm, bits)
+    except PeerFailed:
+        if alike:
+            raise
+        wait_until(lambda: False, comm.check)
     exchange.finish()
 
 

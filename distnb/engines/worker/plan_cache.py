@@ -9,7 +9,8 @@ databases do with prepared statements, and runs the groups.
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 from zlib import crc32
 
@@ -23,11 +24,12 @@ from distnb.engines.fusion.groups import (
 )
 from distnb.engines.runtime.store import BatchScope, LocalBase
 from distnb.engines.worker.postings import Item, Posting, messages_first
+from distnb.engines.worker.same_program import Told
 from distnb.engines.worker.steps import Step, quick_step, step_of
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import commands_of, compared
 from distnb.wire.progress import marks
-from distnb.wire.protocol import Command, Create, Free, bases_of, described
+from distnb.wire.protocol import Command, Create, Free, Typed, bases_of, described
 
 __all__ = ["NormalisedBatch", "PlanCache", "PreparedBatch"]
 
@@ -66,17 +68,30 @@ class NormalisedBatch:
     @cached_property
     def digest(self) -> int:
         """A number that tells commands from others, wherever deletions are."""
+        return crc32(repr(self._alike()).encode()) or 1
+
+    def _alike(self) -> list[Command]:
+        """Return the commands but deletions as they are wherever these are."""
         bases = sorted({n for c in self.numbered for n in bases_of(c)})
         numbers = {n: k for k, n in enumerate(bases)}
-        return crc32(repr([c.renumbered(numbers) for c in self.numbered]).encode()) or 1
+        return [c.renumbered(numbers) for c in self.numbered]
 
     def digest_with(self, values: tuple[Any, ...]) -> int:
         """Return a number that also tells apart what commands are given: scalars and arguments."""
         return crc32(repr(compared(self.numbered, values)).encode(), self.digest) or 1
 
-    def described(self) -> tuple[str, ...]:
-        """Return what a person is told of each command but deletions."""
-        return tuple([described(c) for c in self.numbered])
+    def telling(self, values: tuple[Any, ...]) -> Callable[[], tuple[Told, ...]]:
+        """Return what finds what a person is told of each command but deletions."""
+        return partial(self._told, values)
+
+    def _told(self, values: tuple[Any, ...]) -> tuple[Told, ...]:
+        given = compared(self.numbered, values)
+        return tuple(
+            [
+                Told(described(command), _spelled(each), crc32(repr((alike, each)).encode()))
+                for command, alike, each in zip(self.numbered, self._alike(), given, strict=True)
+            ]
+        )
 
     def prepared(self, scope: BatchScope, fuse: bool, agreed: bool) -> PreparedBatch:
         """Return how it runs where bases are what they are now; see :func:`schedule`."""
@@ -140,6 +155,13 @@ class PreparedBatch:
             short.append((quick, rows, elements))
         self.items, self.quick = messages_first(items), messages_first(short)
         self.item_marks, self.quick_marks = [_marks(batch, i) for i in (self.items, self.quick)]
+
+
+def _spelled(x: Any) -> str:
+    """Return what a command is given as a person would write it."""
+    if isinstance(x, Typed):
+        return repr(x.value)
+    return ", ".join(map(_spelled, x)) if isinstance(x, list | tuple) else repr(x)
 
 
 def _spec(base: LocalBase) -> Spec:

@@ -19,7 +19,7 @@ import numpy as np
 
 from distnb.common.errors import EngineError, explain
 
-__all__ = ["DIGITS", "SameProgram", "differ", "digits"]
+__all__ = ["DIGITS", "SameProgram", "Told", "differ", "digits"]
 
 #: Stands for a batch where ranks share something else.
 _SHARED = 0
@@ -29,24 +29,38 @@ _PATIENCE = 1.0
 DIGITS = 8
 #: Steps after which a rank hears what was said.
 _HEARING = 256
-#: Commands that are told of, and characters of each, and of a line. MPI sends what is so short at
-#: once, whether or not it is ever received: nothing of it is under way when the program ends.
-_COMMANDS, _COMMAND, _LINE = 40, 30, 200
+#: Commands that are told of, and characters of each, of what it is given, and of a line. MPI sends
+#: what is so short at once, whether or not it is ever received: nothing of it is under way when the
+#: program ends.
+_COMMANDS, _COMMAND, _GIVEN, _LINE = 25, 30, 20, 200
 _TAG = 0
 _DO = "let no branch, loop or size depend on the rank: what a rank holds of A is A.local"
+
+
+class Told(NamedTuple):
+    """What a person is told of a command and its arguments; a number that tells it from others."""
+
+    text: str
+    given: str
+    mark: int
+
+    def short(self) -> Told:
+        """Return it with what is not too long."""
+        given = self.given if len(self.given) <= _GIVEN else ""
+        return Told(self.text[:_COMMAND], given, self.mark)
 
 
 class _Place(NamedTuple):
     """Where a rank is: its epoch, the number of the step in that, what it does, and the line.
 
-    ``commands`` says of each command what a person is told.
+    ``commands`` tells of each command.
     """
 
     epoch: int
     step: int
     digest: int
     line: str
-    commands: tuple[str, ...]
+    commands: tuple[Told, ...]
 
 
 class _End(NamedTuple):
@@ -74,7 +88,7 @@ class SameProgram:
         self.line: Callable[[], str] = lambda: "a line"
         self._epoch = self._step = self._digest = 0
         self._done = _End(0, 0)
-        self._commands: Callable[[], tuple[str, ...]] = tuple
+        self._commands: Callable[[], tuple[Told, ...]] = tuple
         self._since = 0.0
         self._has_told = self._has_ended = False
         #: Neighbour -> where it said that it waits, or that its program has ended.
@@ -84,7 +98,7 @@ class SameProgram:
         self._sends: list[Any] = []
 
     def enter(
-        self, epoch: int, digest: int = _SHARED, commands: Callable[[], tuple[str, ...]] = tuple
+        self, epoch: int, digest: int = _SHARED, commands: Callable[[], tuple[Told, ...]] = tuple
     ) -> None:
         """Note that a step begins; ``commands`` tells what is in it."""
         self._step = self._step + 1 if epoch == self._epoch else 0
@@ -140,8 +154,8 @@ class SameProgram:
             self._tell(self._done)
 
     def _place(self) -> _Place:
-        line, commands = self.line()[:_LINE], [c[:_COMMAND] for c in self._commands()[:_COMMANDS]]
-        return _Place(self._epoch, self._step, self._digest, line, tuple(commands))
+        told = tuple([c.short() for c in self._commands()[:_COMMANDS]])
+        return _Place(self._epoch, self._step, self._digest, self.line()[:_LINE], told)
 
     def _tell(self, place: _Place | _End) -> None:
         self._sends = [request for request in self._sends if not request.Test()]
@@ -170,21 +184,30 @@ class SameProgram:
 
     def _differs(self, peer: int, place: _Place) -> EngineError:
         here = self._place()
-        pairs = zip_longest(here.commands, place.commands, fillvalue="nothing more")
-        mine, theirs = next((pair for pair in pairs if pair[0] != pair[1]), _UNLIKE)
+        pairs = list(zip_longest(here.commands, place.commands, fillvalue=_NOTHING))
+        seen = [(a, b) for a, b in pairs if (a.text, a.given) != (b.text, b.given)]
+        mine, theirs = next((p for p in seen or pairs if p[0] != p[1]), (_LATER, _LATER))
+        same = mine.text == theirs.text
+        shown = same and mine.given != theirs.given
         both = [(self._rank, mine, here.line), (peer, theirs, place.line)]
-        return self._error(", ".join(_said(*each) for each in sorted(both)))
+        said = [
+            f"{told.text}{(_given(told) if shown else _OWN) * same} on rank {rank} ({line})"
+            for rank, told, line in sorted(both)
+        ]
+        return self._error(", ".join(said))
 
     def _error(self, got: str) -> EngineError:
         return EngineError(explain("SPMD", got, "the same commands on all ranks", _DO))
 
 
-#: What is said of commands that are the same, and are given other numbers, layouts or functions.
-_UNLIKE = ("arguments of its own",) * 2
+#: What is said of what a command is given where that is long, or a layout, or a function.
+_OWN = " with arguments of its own"
+#: Stand for a command where there is none, and for one after those that are told of.
+_NOTHING, _LATER = Told("nothing more", "", 0), Told("a later command", "", 0)
 
 
-def _said(rank: int, command: str, line: str) -> str:
-    return f"{command} on rank {rank} ({line})"
+def _given(told: Told) -> str:
+    return f" given {told.given}" if told.given else _OWN
 
 
 def digits(digest: int) -> np.ndarray:

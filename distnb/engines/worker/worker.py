@@ -142,7 +142,7 @@ class Worker:
                 self._last = run if self.together else None
                 if self.together and run.commands:
                     run.digest = run.normalised.digest_with(batch.values)
-                    self.together.enter(batch.epoch, run.digest, run.normalised.described)
+                    self.together.enter(batch.epoch, run.digest, run.normalised.telling(run.given))
                 # deletions need nobody, and under SPMD they may come on one rank only
                 if run.commands and (batch.epoch != self._entered or batch.number <= self.stopped):
                     self._enter(batch)
@@ -454,7 +454,7 @@ class _Run:
             bits[n] = bool(self.warnings)
             if together:
                 bits[n + 1 :] = digits(self.digest)
-            union(self.worker.comm, self.clock, self.first + n, bits)
+            union(self.worker.comm, self.clock, self.first + n, bits, alike=not together)
             if together and differ(bits[n + 1 :].copy()):
                 together.disagree()
             failed = np.flatnonzero(bits[:n]).tolist() if bits[:n].any() else ()
