@@ -94,7 +94,7 @@ def stencil(excess=2):
         steps.append(step(*spans, op=op, line=lines[k % 2], held=held))
         now += most + 0.3
         if k % 3 == 2:
-            pause, (_, did, _, _) = 0.8, moments[-1]
+            pause, did = 0.8, moments[-1].computed
             ends = round(now * MS), round((now + pause) * MS)
             moments += [Moment(ends[0], did, 0, 0), Moment(ends[1], did + round(0.7 * MS), 0, 0)]
             now += pause

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from uuid import uuid4
 
 import ipyparallel
 import numpy as np
@@ -250,7 +251,8 @@ def test_a_program_goes_on(doomed, seed):
 @pytest.fixture
 def theirs(monkeypatch, tmp_path):
     """Start a cluster of somebody's, whose engines may die; returns what does it."""
-    monkeypatch.setenv(MARK, tmp_path.name)
+    mark = uuid4().hex
+    monkeypatch.setenv(MARK, mark)
     for name, value in hosts.environment(tmp_path).items():
         monkeypatch.setenv(name, value)
     made = []
@@ -267,7 +269,7 @@ def theirs(monkeypatch, tmp_path):
     yield start
     for cluster in made:
         cluster.stop_cluster_sync()
-    until(lambda: not marked(tmp_path.name))
+    until(lambda: not marked(mark))
 
 
 def test_engines_that_somebody_starts_again_take_over(theirs, capsys):
