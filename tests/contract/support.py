@@ -123,6 +123,11 @@ def measured(session):
     found.append(session.end_window(window))
 
 
+def between_engines(report):
+    """Return the bytes that engines sent each other: what operations bring to the notebook is none."""
+    return sum(rank.bytes for op in report.ops if op not in report.gathers for rank in op.ranks)
+
+
 def closed(report, session):
     """Check the laws of a report: all is accounted for, once."""
     for rank, engine in enumerate(report.engines):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import sparse
 from distnb.client.handle import copies
-from tests.contract.support import measured, setting
+from tests.contract.support import between_engines, measured, setting
 from tests.failures.support import planted
 from tests.tiers import examples
 
@@ -31,9 +31,7 @@ def sent(session, run):
     with measured(session) as found:
         run()
         session.flush()
-    return sum(
-        rank.bytes for op in found[0].ops if op.op not in {"fetch", "lay"} for rank in op.ranks
-    )
+    return between_engines(found[0])
 
 
 def dense(found):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import agree, lends, measured, numbered, outcome, same
+from tests.contract.support import agree, between_engines, lends, measured, numbered, outcome, same
 from tests.tiers import SCALE
 
 pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "reach")
@@ -238,9 +238,9 @@ def sent(session, step):
     """Return the result of a step, and how many bytes of elements and positions it sent."""
     with measured(session) as reports:
         found = step()
-    ranks = [r for row in reports[0].ops if row.op not in {"fetch", "lay"} for r in row.ranks]
+    ranks = [r for row in reports[0].ops for r in row.ranks]
     # Nothing at all is told to a partner with one byte.
-    return found, sum(r.bytes for r in ranks), sum(r.messages for r in ranks)
+    return found, between_engines(reports[0]), sum(r.messages for r in ranks)
 
 
 @pytest.mark.usefixtures("engines_only")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import agree, measured, numbered, pair, same
+from tests.contract.support import agree, between_engines, measured, numbered, pair, same
 from tests.tiers import examples
 
 DISTS = [None, "cyclic", ("*", "block"), ("block", ("cyclic", 2)), "replicated", ("engine", 0)]
@@ -37,15 +37,7 @@ def test_repeat_stays(session, dist):
         same(dnb.repeat(a, 3, axis=0), np.repeat(x, 3, axis=0))
         same(dnb.repeat(a, 2, axis=1), np.repeat(x, 2, axis=1))
     if dist != ("engine", 0):
-        assert (
-            sum(
-                op.ranks[r].bytes
-                for op in report[0].ops
-                if op.op not in {"fetch", "lay"}
-                for r in range(session.size)
-            )
-            == 0
-        )
+        assert between_engines(report[0]) == 0
 
 
 def test_repeat_errors(session):

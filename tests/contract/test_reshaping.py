@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import agree, measured, numbered, pair, same, setting, thin
+from tests.contract.support import (
+    agree,
+    between_engines,
+    measured,
+    numbered,
+    pair,
+    same,
+    setting,
+    thin,
+)
 from tests.tiers import examples
 
 pytestmark = pytest.mark.ways("one", "four")
@@ -107,25 +116,12 @@ def test_nothing_moves_that_nobody_asks_for(session):
         with measured(session) as report:
             for i in range(4):
                 y[:, i] += 1
-        assert (
-            sum(
-                op.ranks[r].bytes
-                for op in report[0].ops
-                if op.op not in {"fetch", "lay"}
-                for r in range(session.size)
-            )
-            == 0
-        )
+        assert between_engines(report[0]) == 0
         with measured(session) as report:
             total = float(a.sum())
             again = float(a.sum())
         assert total == again == 1770 + 20
-        once = sum(
-            op.ranks[r].bytes
-            for op in report[0].ops
-            if op.op not in {"fetch", "lay"}
-            for r in range(session.size)
-        )
+        once = between_engines(report[0])
         assert once <= 2 * a.nbytes
 
 
@@ -193,23 +189,10 @@ def test_rows_that_lie_right_are_not_sent(session):
         a.reshape(-1)
         a.reshape(4 * session.size, 30)
         dnb.ones((3, 4), dist="replicated").reshape(12)
-    assert (
-        sum(
-            op.ranks[r].bytes
-            for op in report[0].ops
-            if op.op not in {"fetch", "lay"}
-            for r in range(session.size)
-        )
-        == 0
-    )
+    assert between_engines(report[0]) == 0
     with measured(session) as report:
         a.reshape(-1, 5).reshape(5, -1)
-    sent = sum(
-        op.ranks[r].bytes
-        for op in report[0].ops
-        if op.op not in {"fetch", "lay"}
-        for r in range(session.size)
-    )
+    sent = between_engines(report[0])
     assert sent <= 2 * a.nbytes
 
 

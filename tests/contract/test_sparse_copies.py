@@ -8,6 +8,7 @@ from hypothesis import given
 import distnb as dnb
 from distnb import sparse
 from distnb.common.errors import LayoutError
+from tests.contract.support import between_engines
 from tests.contract.test_sparse import (
     ASSIGNMENTS,
     CASES,
@@ -35,9 +36,7 @@ def sent(session, run):
     window = session.start_window()
     run()
     report = session.end_window(window)
-    return sum(
-        rank.bytes for op in report.ops if op.op not in {"fetch", "lay"} for rank in op.ranks
-    )
+    return between_engines(report)
 
 
 @pytest.mark.cases(2)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import sparse
 from distnb.common.errors import LayoutError
+from tests.contract.support import between_engines
 from tests.contract.test_sparse import (
     ASSIGNMENTS,
     CASES,
@@ -46,8 +47,8 @@ def sent(session, run):
     window = session.start_window()
     run()
     report = session.end_window(window)
-    ranks = [rank for op in report.ops if op.op not in {"fetch", "lay"} for rank in op.ranks]
-    return sum(rank.messages for rank in ranks), sum(rank.bytes for rank in ranks)
+    messages = sum(rank.messages for op in report.ops for rank in op.ranks)
+    return messages, between_engines(report)
 
 
 @pytest.mark.cases(2)

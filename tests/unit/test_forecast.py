@@ -8,6 +8,7 @@ from distnb.geometry.layout import make_layout
 from distnb.geometry.views import View
 from distnb.plans.forecast import Spec, forecast
 from distnb.wire.protocol import Apply, Operand
+from tests.contract.support import between_engines
 
 
 @pytest.fixture
@@ -91,10 +92,7 @@ def measured(session, cell, a):
     report = session.end_window(window)
     session.journal.end()
     del kept
-    between = [
-        op for op in report.ops if op.op not in {"fetch", "lay"}
-    ]  # the rest is the notebook's
-    return sum(rank.bytes for op in between for rank in op.ranks)
+    return between_engines(report)
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.__name__)
