@@ -12,6 +12,7 @@ from distnb.common.lazy import lazy
 from distnb.measure.comparison import source
 from distnb.measure.metrics import Metrics, Rung, label, ratio
 from distnb.measure.quantities import duration, size_text
+from distnb.ops.table import WRITING
 
 __all__ = ["CAUSES", "Advised", "Remedy", "WhatIf"]
 
@@ -65,12 +66,17 @@ class Remedy(NamedTuple):
         return f"{self.cause}: {loss}; {self.cure}: about {self.gain.words}."
 
 
+#: What operations with files do, and what would help.
+_WRITES = ("Writing files", "write less: smaller dtypes, or compressed")
+_READS = ("Reading files", "read once, and only what is needed")
+
 #: The field's words for what is lost, explained.
 CAUSES = {
     "load balance": "engines had unequal work: the others waited for the one that had most",
     "serialisation": "engines waited for what others had to do first",
     "bandwidth": "communication: moving so many bytes between engines takes its time",
     "gather": "elements came to the notebook, and engines had nothing else to do",
+    "files": "engines read and wrote files, and had nothing else to do",
     "latency": "communication: each message costs, however few bytes it has",
     "overhead": "engines decoded commands, planned and got memory",
     "waiting for the notebook": "no engine had a command, and the notebook did not compute",
@@ -381,7 +387,20 @@ class Advised(Metrics):
         cure = "reduce on the engines first, or read once what is needed"
         return Remedy("gather", rung, loss, cure, gain)
 
+    def _files(self, gain: WhatIf) -> Remedy | None:
+        """Return what would help where files take at least half of what engines moved; or None."""
+        took = {op: sum(rank.transfer for rank in op.ranks) for op in self.filings}
+        whole = sum(e.spent[2] for e in self.engines)
+        if not took or 2 * sum(took.values()) < whole:
+            return None
+        most = max(took, key=took.__getitem__)
+        does, cure = _WRITES if most.op in WRITING else _READS
+        loss = f"{does} takes {duration(self.ladder[2].lost)}, most for {quoted(most.line)}"
+        return Remedy("files", 2, loss, cure, gain)
+
     def _traffic(self, gain: WhatIf) -> Remedy:
+        if (files := self._files(gain)) is not None:
+            return files
         sizes = ((op, sum(rank.bytes for rank in op.ranks)) for op in self.ops)
         sent = {(op.op, op.line): size for op, size in sizes if op not in self.gathers}
         op, line = max(sent, key=sent.__getitem__, default=("", ""))

@@ -29,6 +29,7 @@ from distnb.common.errors import explain
 from distnb.common.lazy import lazy
 from distnb.measure.comparison import Comparison, compare
 from distnb.measure.replay import Run, waits_of
+from distnb.ops.table import FILE
 
 __all__ = ["CLASSES", "Delay", "Metrics", "Rung", "Stages", "label", "ratio"]
 
@@ -281,6 +282,11 @@ class Metrics:
     def gathers(self) -> tuple[Any, ...]:
         """The operations of lines that brought elements to the notebook."""
         return tuple([op for op in self.ops if op.op in _TO_NOTEBOOK])
+
+    @property
+    def filings(self) -> tuple[Any, ...]:
+        """The operations of lines that read or wrote files."""
+        return tuple([op for op in self.ops if op.op.startswith(FILE)])
 
     def _between(self, rows: list[list[tuple[int, int]]]) -> np.ndarray:
         found = np.zeros((len(rows), len(rows)))

@@ -30,10 +30,12 @@ from distnb.ops.scalars import weak_kind
 __all__ = [
     "CREATIONS",
     "ELEMENTWISE",
+    "FILE",
     "LOCALS",
     "REDUCTIONS",
     "TOLD",
     "UFUNC_REDUCTIONS",
+    "WRITING",
     "Elementwise",
     "Reduction",
     "elementwise_layout",
@@ -268,6 +270,9 @@ LOCALS: dict[str, Callable[..., Any]] = {
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.
 UFUNC_REDUCTIONS = {row.ufunc.__name__: row for row in REDUCTIONS.values() if row.ufunc}
+
+#: Collectives that write files; whose names begin so, and are none of these, read them.
+FILE, WRITING = "file.", frozenset(("file.append", "file.table", "file.write"))
 
 #: ways to fill a new base, with the names of their arguments (see ``protocol.Create``).
 CREATIONS: dict[str, tuple[str, ...]] = {

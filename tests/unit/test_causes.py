@@ -15,7 +15,7 @@ from tests.unit.runs import MS, report, span, step
 #: Where each is lost; what other programs take is on no rung.
 RUNGS = {
     **{"load balance": "load balance", "serialisation": "serialisation", "overhead": "overhead"},
-    **{"bandwidth": "transfer", "latency": "transfer", "gather": "transfer"},
+    **{"bandwidth": "transfer", "latency": "transfer", "gather": "transfer", "files": "transfer"},
     **dict.fromkeys(
         ("waiting for the notebook", "recording", "notebook", "garbage collection", "disk"),
         "dispatch",
@@ -98,6 +98,15 @@ def small_messages(rng, size):
     moving, count = rng.uniform(20, 80), int(rng.integers(300, 5000))
     spans = [span(0, 8, 0, moving, sent=[((r + 1) % size, count, 8 * count)]) for r in range(size)]
     return report([step(*spans, op="sum")])
+
+
+def files(rng, size):
+    """Engines write, and tell each other that they did."""
+    writing = rng.uniform(20, 80)
+    others = [[((r + 1) % size, 2, 16)] for r in range(size)]
+    wrote = [span(0, 1, 0, writing, sent=sent) for sent in others]
+    after = [span(1 + writing, 5, 0, 2, sent=[((r + 1) % size, 1, 8)]) for r in range(size)]
+    return report([step(*wrote, op="file.write"), step(*after, op="sum")])
 
 
 def on_the_way(rng, size):
@@ -201,6 +210,7 @@ RUNS = {
     read_in_place: "bandwidth",
     gathered: "gather",
     small_messages: "latency",
+    files: "files",
     on_the_way: "latency",
     bookkeeping: "overhead",
     reads: "waiting for the notebook",

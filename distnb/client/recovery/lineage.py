@@ -21,6 +21,7 @@ from distnb.common.addresses import is_address
 from distnb.common.config import config
 from distnb.formats.stored import check_same
 from distnb.geometry.layout import Ints
+from distnb.ops.table import WRITING
 from distnb.wire.protocol import (
     Bind,
     Collective,
@@ -60,7 +61,7 @@ _READING = ("file.parse", "file.read")
 #: Collectives whose results depend on more than what they read.
 _ONCE = {
     **dict.fromkeys(("foreach.join", "foreach.join_sparse", "foreach.tell"), _TAKEN),
-    **dict.fromkeys(("file.append", "file.table", "file.write"), _WROTE),
+    **dict.fromkeys(WRITING, _WROTE),
 }
 
 

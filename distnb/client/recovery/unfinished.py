@@ -22,6 +22,7 @@ from distnb.client.recovery.rerun import rerun
 from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.client.transport.contract import Buffers
 from distnb.common.interrupts import deferred_interrupts
+from distnb.ops.table import WRITING
 from distnb.wire.messages import Reply
 from distnb.wire.protocol import Ask, Bind, Collective, Command, Create, Fetch, Free, Lay, bases_of
 
@@ -32,8 +33,6 @@ _HELD = "engines were interrupted before they had made it"
 
 #: Commands whose values nobody waits for any more, or that only move things.
 _ASKING = (Ask, Bind, Fetch, Lay)
-#: Collectives that write files: whoever wanted that was told that it did not come to it.
-_WRITING = ("file.append", "file.table", "file.write")
 
 
 class _Rest(NamedTuple):
@@ -338,7 +337,7 @@ def _rest(sent: Sent, commands: tuple[Command, ...]) -> _Rest:
 
 
 def _writes_files(command: Command) -> bool:
-    return isinstance(command, Collective) and command.op in _WRITING
+    return isinstance(command, Collective) and command.op in WRITING
 
 
 def _named(command: Command) -> Iterable[int]:
