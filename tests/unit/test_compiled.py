@@ -97,6 +97,23 @@ def test_casts_choice_and_scalars(session):
     assert made(session) > 0
 
 
+@pytest.mark.parametrize("dtype", ["f4", "i8", "i4"])
+def test_python_integers_that_a_dtype_has_not(session, dtype):
+    x = np.array([-(2**31), -1, 0, 1, 2**31 - 1] * 8).astype(dtype)
+    a = dnb.array(x, dist="block")
+    numbers = (5, 2**31, 2**33, 2**32 + 5, -(2**31) - 1, 2**60 + 2**36 + 1, 2**63 - 1, -(2**63))
+    for compare in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
+        for c in numbers:
+            wanted = compare(x, c), compare(c, x * 1), (x >= 0) & compare(x, c)
+            found = compare(a, c), compare(c, a * 1), (a >= 0) & compare(a, c)
+            for f, w in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(f.to_numpy(), w, err_msg=f"{compare} {c}")
+    if dtype == "f4":
+        for c in numbers:
+            np.testing.assert_array_equal((a + c).to_numpy(), x + c)
+    assert made(session) > 0
+
+
 def test_stencils_in_place_broadcasts_and_transposes(session):
     x = np.random.default_rng(0).random((30, 30))
     a = dnb.array(x)

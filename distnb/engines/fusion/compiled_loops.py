@@ -136,7 +136,11 @@ def loop_dtypes(
     row = table.ELEMENTWISE[op]
     if isinstance(row.run, np.ufunc):
         found = row.run.resolve_dtypes((*ins, *[None] * len(outs)))
-        return found[: len(ins)], found[-1]
+        inner = found[: len(ins)]
+        if found[-1].kind == "b" and int in ins and all(d.kind == "i" for d in inner):
+            # NumPy compares with the number itself, also with one that the dtype has not.
+            inner = (np.dtype(np.int64),) * len(ins)
+        return inner, found[-1]
     if op == "where":
         fixed = tuple(outs[0] if isinstance(x, type) else x for x in ins)
         return (fixed[0], outs[0], outs[0]), outs[0]
@@ -409,6 +413,8 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 def _cast(value: str, have: Any, want: np.dtype) -> str:
+    if have is int and want == np.float32:  # as NumPy, which rounds twice
+        value = f"np.float64({value})"
     return value if have == want else f"np.{want.name}({value})"
 
 
