@@ -87,7 +87,7 @@ ORDER: dict[str, str] = {
         shared_memory rerun ledger lineage unfinished renewal keeper keeping
     """,
     "distnb.client.session": """
-        journal windows observing progress sharing large_steps session bases current
+        journal own_lines windows observing progress sharing large_steps session bases current
     """,
     "distnb.client.handle": """
         arguments indexing fields array scalars glimpse host_arrays conversion operands copies

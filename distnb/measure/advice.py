@@ -289,7 +289,10 @@ class Advised(Metrics):
         if did.computed <= RECORDING * self.commands:
             loss = f"Recording {self.commands:,} operations took {duration(did.computed)}"
             return Remedy("recording", 0, loss, "use fewer operations on larger arrays", gain)
-        loss = f"Engines had no command while it computed by itself for {duration(did.computed)}"
+        loss = (
+            f"Engines had no command while it computed by itself for {duration(did.computed)}"
+            f"{self._seen}"
+        )
         cure = "let arrays and functions of distnb do that work"
         return Remedy("notebook", 0, loss, cure, gain)
 
@@ -315,7 +318,15 @@ class Advised(Metrics):
         }
         told = [f"{what} ({duration(s)})" for what, s in parts.items() if s >= WORTH * whole]
         most = ", ".join(sorted(told, key=lambda each: each.startswith("waited")))
-        return f"{nothing}: in {duration(whole)} the notebook {most or 'did next to nothing'}."
+        most = most + self._seen if most else "did next to nothing"
+        return f"{nothing}: in {duration(whole)} the notebook {most}."
+
+    @property
+    def _seen(self) -> str:
+        """On which line the notebook was for most of its own time, if it was seen on any."""
+        lines = self.notebook.lines
+        most = max(lines, key=lambda each: each.seconds, default=None)
+        return f", most at {quoted(most.line)}" if most else ""
 
     @lazy
     def _apart(self) -> float:
@@ -342,10 +353,11 @@ class Advised(Metrics):
         )
 
     def _other(self, gain: WhatIf) -> Remedy:
-        """Return what is known where the notebook did other things: not where, for none tells."""
+        """Return what is known where the notebook did other things."""
         loss = (
             f"Engines had no command for {duration(self._apart)}, while it did other things than "
             "wait for them (a sleep, files, libraries and their threads), or had no core"
+            f"{self._seen}"
         )
         cure = "ask engines for what they can do meanwhile before that"
         return Remedy("waiting for the notebook", 0, loss, cure, self._less(gain, self._apart))

@@ -38,6 +38,7 @@ __all__ = [
     "Moment",
     "Notebook",
     "OpTime",
+    "OwnLine",
     "Report",
     "Span",
     "Step",
@@ -275,6 +276,18 @@ class Moment(NamedTuple):
         return Moment(*(a - b for a, b in zip(self, before, strict=True)))
 
 
+class OwnLine(NamedTuple):
+    """A line of the user's on which the notebook was, without waits for engines and the disk.
+
+    For ``seconds`` it was there, of which it ``computed`` by itself for some: else it slept, had no
+    core, or waited for threads of libraries and other programs.
+    """
+
+    line: str
+    seconds: float
+    computed: float
+
+
 class Notebook(NamedTuple):
     """What the notebook itself did in a window, in seconds.
 
@@ -283,7 +296,8 @@ class Notebook(NamedTuple):
     memory was full, and it ``waited`` for engines (None: unknown); what is left was no work of
     distnb's that took a core: it slept, or did other things. For so long it ``tried`` functions of
     the user's, to find the dtypes of their results. Between two of the ``moments``, which begin
-    with the window and end with it, it did one thing.
+    with the window and end with it, it did one thing. The ``lines`` are those that it was seen on,
+    now and then: what was too short for that is on none of them.
     """
 
     computed: float
@@ -292,6 +306,7 @@ class Notebook(NamedTuple):
     moments: tuple[Moment, ...] = ()
     waited: float | None = None
     tried: float = 0.0
+    lines: tuple[OwnLine, ...] = ()
 
     def apart(self, starts: np.ndarray, ends: np.ndarray) -> float:
         """Return the seconds between instants (ns) when it neither waited nor was at the disk.

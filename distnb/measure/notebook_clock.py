@@ -28,19 +28,29 @@ class NotebookClock:
 
     def __init__(self) -> None:
         self._thread = 0
-        self._elsewhere = False
+        #: Whether it waits, and since when.
+        self._elsewhere, self._since = False, 0
         self._left_out = self._disk = self._waited = self._tried = 0
         self._moments: list[Moment] = []
 
-    def begin(self) -> None:
-        """Start to take moments; those that are kept are of windows that were open before."""
+    def begin(self) -> int:
+        """Start to take moments, and forget those of windows that were open before.
+
+        Returns the thread whose clock it is from now on.
+        """
         self._thread = get_ident()
         self._moments.clear()
+        return self._thread
 
     def note(self) -> None:
         """Take a moment: what it did changes here, from its own steps to a wait or back."""
         if get_ident() == self._thread and len(self._moments) < _MOST:
             self._moments.append(self.read())
+
+    def gone(self) -> int:
+        """Return the ns that it waited for engines or the disk, up to now; for other threads."""
+        since = self._since if self._elsewhere else 0
+        return self._waited + self._disk + (perf_counter_ns() - since if since else 0)
 
     def read(self) -> Moment:
         """Return all that it did up to now."""
@@ -55,16 +65,17 @@ class NotebookClock:
             yield
             return
         self.note()
-        self._elsewhere, at, before = True, perf_counter_ns(), thread_time_ns()
+        at, before = perf_counter_ns(), thread_time_ns()
+        self._since, self._elsewhere = at, True
         try:
             yield
         finally:
             self._left_out += thread_time_ns() - before
+            self._elsewhere = False
             if disk:
                 self._disk += perf_counter_ns() - at
             else:
                 self._waited += perf_counter_ns() - at
-            self._elsewhere = False
             self.note()
 
     @contextmanager

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 from distnb.measure.advice import assigned
-from distnb.measure.events import Account, Moment, Notebook, Report
+from distnb.measure.events import Account, Moment, Notebook, OwnLine, Report
 from distnb.measure.quantities import duration
-from distnb.widgets.times.glance import worst_lines
+from distnb.widgets.times.glance import DID, worst_lines
 from tests.unit.runs import MS, report, reports, span, step
 
 LAW = pytest.approx
@@ -141,6 +141,36 @@ def test_what_the_notebook_does_alone_is_said():
         "the notebook elsewhere",
     ]
     assert found.elsewhere == LAW(0.025)
+
+
+def test_the_lines_that_the_notebook_was_on():
+    found = account((0, 0, 0, 0, 100), (0, 0, 0, 0, 100))
+    moments = Moment(0, 0, 0, 0), Moment(100 * MS, 60 * MS, 0, 0, 15 * MS)
+    seen = (
+        OwnLine("In [1] line 1: y = f(x)", 0.05, 0.045),
+        OwnLine("In [1] line 2: wait()", 0.02, 0),
+    )
+    found = replace(found, notebook=Notebook(0.06, 0, 0, moments, 0.015, lines=seen))
+    assert found.advice.endswith("in a sleep (25 ms), most at `y = f(x)`.")
+    lines = worst_lines(found, 9)
+    assert [line.line for line in lines] == [
+        seen[0].line,
+        seen[1].line,
+        "the notebook itself",
+    ]
+    assert [line.mostly for line in lines[:2]] == [*DID]
+    assert [line.whole for line in lines] == [LAW(0.05), LAW(0.02), LAW(0.015)]
+    object.__setattr__(found, "notebook", found.notebook._replace(computed=0.03, waited=0.06))
+    assert sum(line.whole for line in worst_lines(found, 9)) <= found.ladder[0].lost
+
+
+def test_a_line_of_engines_and_of_the_notebook_is_one():
+    steps = [step(span(0, 10), op="add", line="In [1] line 1: y = x + x")]
+    found = report(steps, window=100)
+    seen = (OwnLine("In [1] line 1: y = x + x", 0.06, 0.06),)
+    found = replace(found, notebook=Notebook(0.06, lines=seen))
+    (line,) = worst_lines(found, 9)
+    assert (line.whole, line.mostly, line.ops) == (LAW(0.07), DID[0], ("add",))
 
 
 def test_without_steps_the_accounts_stand_for_them():

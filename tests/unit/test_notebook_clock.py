@@ -1,10 +1,13 @@
 """What the notebook did itself: its account, by a clock that the test owns."""
 
 import threading
+from time import perf_counter_ns
 
 import numpy as np
 import pytest
 
+import distnb as dnb
+from distnb.client.session.own_lines import OwnLines
 from distnb.measure import notebook_clock
 from distnb.measure.notebook_clock import NotebookClock
 
@@ -88,3 +91,49 @@ def test_of_very_many_moments_the_first_are_kept(times, monkeypatch):
     found = clock.between(start, clock.read())
     assert (len(found.moments), found.computed) == (6, pytest.approx(10e-9))
     assert found.until(np.array([4, 20])).tolist() == [[2, 0], [10, 0]]
+
+
+def test_a_wait_under_way_counts_as_gone(times):
+    clock = NotebookClock()
+    clock.begin()
+    with clock.elsewhere():
+        times.pass_by(20, working=0)
+        assert clock.gone() == 20
+    with clock.elsewhere(disk=True):
+        times.pass_by(5, working=0)
+    times.pass_by(7, working=7)
+    assert clock.gone() == 25
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_lines_are_looked_at_until_the_end(away):
+    """This thread is on one line until it was seen there; a wait for engines is no time of its own."""
+    lines = OwnLines(lambda: 2 * perf_counter_ns() if away else 0)
+    start = perf_counter_ns()
+    lines.begin(threading.get_ident())
+    while len(lines._looks) < 5 and perf_counter_ns() - start < 60e9: pass  # fmt: skip # noqa: E701
+    lines.end()
+    found = lines.between(start, perf_counter_ns())
+    if away:
+        assert found == ()
+        return
+    (line,) = [line for line in found if "while len(lines._looks)" in line.line]
+    assert line.seconds >= line.computed > 0
+    assert line.seconds <= (perf_counter_ns() - start) / 1e9
+    assert lines.between(0, start) == ()
+
+
+@pytest.mark.tier("test")
+def test_no_thread_looks_any_more_once_no_window_is_open():
+    with dnb.inprocess(2) as session:
+        for _ in range(3):
+            with dnb.profile(session), dnb.profile(session):
+                assert looking()
+            for thread in looking():
+                thread.join(30)
+                assert not thread.is_alive()
+
+
+def looking():
+    """The threads that look at lines."""
+    return [each for each in threading.enumerate() if each.name == "distnb lines"]

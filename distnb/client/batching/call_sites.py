@@ -22,7 +22,9 @@ __all__ = [
     "at_users_line",
     "from_users_line",
     "line_in_function",
+    "line_of",
     "own_line",
+    "own_position",
     "user_frame",
     "user_place",
     "warn_user",
@@ -78,7 +80,7 @@ class CallSites:
     def line(self, site: int) -> str:
         """Return a source line as a person reads it: the user's own, not that of a library."""
         _, _, name, number = self._sites[site]
-        return _read(name, number)
+        return line_of(name, number)
 
     def place(self, site: int) -> Place:
         """Return a line as warnings are given at it, which may be a library's, as NumPy's are."""
@@ -86,7 +88,7 @@ class CallSites:
         return name, number, self._given.setdefault(name, {})
 
 
-def _read(name: str, number: int) -> str:
+def line_of(name: str, number: int) -> str:
     """Return a line of a file, or of a cell, and which it is."""
     if _SHELL in name:
         return "what the cell shows"
@@ -108,18 +110,24 @@ def line_in_function(trace: str) -> str:
     if not found:
         return ""
     name, number, function = found[-1]
-    return f"{function}(): {_read(name, int(number))}"
+    return f"{function}(): {line_of(name, int(number))}"
 
 
 def user_line() -> str:
     """Return the user's line that is running, as a person reads it."""
-    return _read(*_position(_told(user_frame())))
+    return line_of(*_position(_told(user_frame())))
 
 
 def own_line() -> str:
     """Return the user's line that is running; "" where libraries alone are, as in their threads."""
-    frame = _told(user_frame())
-    return "" if frame is None or _is_others(frame.f_code.co_filename) else _read(*_position(frame))
+    where = own_position(sys._getframe(1))
+    return line_of(*where) if where[0] else ""
+
+
+def own_position(frame: FrameType) -> tuple[str, int]:
+    """Return where in the user's code a frame is; no file where libraries alone are."""
+    found = _told(user_frame(frame))
+    return ("", 0) if found is None or _is_others(found.f_code.co_filename) else _position(found)
 
 
 def user_place() -> Place:

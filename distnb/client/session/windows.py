@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from distnb.client.batching.connection import Outcome
+from distnb.client.session.own_lines import OwnLines
 from distnb.client.transport.contract import AnyTransport
 from distnb.common.errors import EngineError, explain
 from distnb.measure.events import (
@@ -195,6 +196,7 @@ class Measuring:
         self._line, self._wait = line, wait
         #: What the notebook itself does while a window is open.
         self.clock = NotebookClock()
+        self._lines = OwnLines(self.clock.gone)
         #: One that nobody holds any more is forgotten.
         self.windows: weakref.WeakSet[Window] = weakref.WeakSet()
         self.bandwidth: float | None = None
@@ -203,7 +205,9 @@ class Measuring:
     def start(self, reading: Reading) -> Window:
         """Begin to measure."""
         if not self.windows:
-            self.clock.begin()
+            thread = self.clock.begin()
+            if reading.notebook is not None:
+                self._lines.begin(thread)
         window = Window(self._transport, reading)
         self.windows.add(window)
         return window
@@ -230,6 +234,8 @@ class Measuring:
     def end(self, window: Window, reading: Reading, notes: tuple[str, ...]) -> Report:
         """End measuring; return where the time went, with what the session did by itself."""
         self.windows.discard(window)
+        if not self.windows:
+            self._lines.end()
         if window.lost:
             raise EngineError(
                 explain(
@@ -238,7 +244,9 @@ class Measuring:
             )
         report = replace(window.report(reading, self._line), notes=notes)
         if window.start.notebook is not None and reading.notebook is not None:
-            did = self.clock.between(window.start.notebook, reading.notebook)
+            begun, ended = window.start.notebook, reading.notebook
+            if (did := self.clock.between(begun, ended)) is not None:
+                did = did._replace(lines=self._lines.between(begun.at, ended.at))
             report = replace(report, notebook=did)
         self.bandwidth = bandwidth(report.engines) or self.bandwidth
         if self.reported is not None:

@@ -22,7 +22,7 @@ from distnb.widgets.drawing.bars import FRAME, paint, patterns, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
 from distnb.widgets.drawing.page import table_html
 from distnb.widgets.drawing.text import aligned, grouped, numbers, shorten, who
-from distnb.widgets.times.account import OWN, STYLES, legend, own_shares, rows
+from distnb.widgets.times.account import OWN, STYLES, legend, own_shares, ratio, rows
 
 __all__ = ["bars_text", "lines_table", "lines_text", "sentence_html", "time_axis", "worst_lines"]
 
@@ -243,13 +243,36 @@ def _ticks(whole: float, bottom: int) -> Iterator[Element]:
 
 
 class Line(NamedTuple):
-    """A line of the user's, and what engines spent on it: seconds in the busy classes."""
+    """A line of the user's: what engines spent on it in the busy classes, and the notebook itself.
+
+    All in seconds; of the notebook's ``own`` it computed for some.
+    """
 
     line: str
     ops: tuple[str, ...]
     spent: tuple[float, ...]
+    own: float = 0.0
+    computed: float = 0.0
+
+    @property
+    def whole(self) -> float:
+        """All that it took."""
+        return sum(self.spent) + self.own
+
+    @property
+    def mostly(self) -> str:
+        """What it took most of that for."""
+        if self.line in ITSELF:
+            return ITSELF[self.line]
+        if self.own >= max(self.spent):
+            return DID[0] if 2 * self.computed >= self.own else DID[1]
+        ops = ", ".join(dict.fromkeys(op for op in self.ops if not op.startswith("create")))
+        most = CLASSES[max(range(4), key=self.spent.__getitem__)]
+        return f"{most}: {ops}" if ops else most
 
 
+#: What the notebook does on a line: it computes, or nothing of its own.
+DID = ("notebook: its steps, and Python", "notebook: a sleep, threads, no core")
 #: What is no line of the user's, and what it is.
 ITSELF = {
     "the notebook itself": "its own steps, and Python",
@@ -259,7 +282,7 @@ ITSELF = {
 
 
 def worst_lines(report: Any, most: int = LINES) -> list[Line]:
-    """Return the lines on which engines spent most; what the notebook did itself is among them."""
+    """Return the lines that took most, of engines' time and of the notebook's own."""
     sums: dict[str, list[float]] = {}
     ops: dict[str, list[str]] = {}
     for op in report.ops:
@@ -267,14 +290,28 @@ def worst_lines(report: Any, most: int = LINES) -> list[Line]:
         spent = spent or [0.0] * 4
         sums[op.line] = [a + b for a, b in zip(sums.get(op.line, [0.0] * 4), spent, strict=False)]
         ops.setdefault(op.line, []).append(op.op)
-    found = [Line(line, tuple(ops[line]), tuple(spent)) for line, spent in sums.items()]
-    if report.notebook is not None and report.stages.window:
-        did, lost = report.notebook, report.ladder[0].lost
-        times = did.computed, did.disk, report.elsewhere
-        for (line, what), spent in zip(ITSELF.items(), times, strict=True):
-            if spent or line == "the notebook itself":
-                found.append(Line(line, (what,), (0, 0, 0, min(spent, lost))))
-    return sorted(found, key=lambda each: -sum(each.spent))[:most]
+    own = _own_lines(report)
+    found = [
+        Line(line, tuple(ops.get(line, ())), tuple(sums.get(line, (0.0,) * 4)), *own.get(line, ()))
+        for line in dict.fromkeys((*sums, *own))
+    ]
+    return sorted(found, key=lambda each: -each.whole)[:most]
+
+
+def _own_lines(report: Any) -> dict[str, tuple[float, float]]:
+    """Return (seconds, computed) of the lines that the notebook was on while engines had nothing.
+
+    What it was seen on is scaled to that; what it was not seen on is in lines of their own.
+    """
+    did, lost = report.notebook, report.ladder[0].lost
+    if did is None or not report.stages.window:
+        return {}
+    seen, computed = (sum(line[i] for line in did.lines) for i in (1, 2))
+    part = min(1.0, ratio(lost, max(seen, did.computed + report.elsewhere)))
+    found = {line: (part * own, part * work) for line, own, work in did.lines}
+    rest = max(0.0, did.computed - computed), max(0.0, report.elsewhere - (seen - computed))
+    others = part * rest[0], min(did.disk, lost), part * rest[1]
+    return {**found, **{at: (own, own) for at, own in zip(ITSELF, others, strict=True) if own}}
 
 
 def lines_table(report: Any, width: int = 48) -> str:
@@ -297,12 +334,6 @@ def _table(report: Any, width: int) -> list[tuple[str, str, str, str]]:
 
 
 def _entries(each: Line, window: float, width: int) -> tuple[str, str, str, str]:
-    whole = sum(each.spent)
     text = source(each.line) or each.line or "no line"
-    ops = ", ".join(dict.fromkeys(op for op in each.ops if not op.startswith("create")))
-    most = max(range(4), key=each.spent.__getitem__)
-    mostly = f"{CLASSES[most]}: {ops}" if ops else CLASSES[most]
-    if each.line in ITSELF:
-        mostly = each.ops[0]
-    share = percent(whole / window) if window else ""
-    return shorten(text, width), duration(whole), share, shorten(mostly, width)
+    share = percent(each.whole / window) if window else ""
+    return shorten(text, width), duration(each.whole), share, shorten(each.mostly, width)

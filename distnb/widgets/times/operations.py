@@ -10,7 +10,7 @@ from distnb.measure.quantities import duration, percent, size_text, three
 from distnb.widgets.drawing.text import shorten
 from distnb.widgets.times.account import ratio
 
-__all__ = ["HEAD", "op_table"]
+__all__ = ["HEAD", "OWN_HEAD", "op_table", "own_table"]
 
 HEAD = (
     "op",
@@ -26,6 +26,10 @@ HEAD = (
 )
 
 
+#: The columns of what the notebook did on lines.
+OWN_HEAD = ("on the notebook", "time", "share", "computed")
+
+
 def op_table(report: Any, most: int, width: int = 40) -> list[tuple[str, ...]]:
     """Return the most expensive operations and the sum of the rest, the head first.
 
@@ -33,6 +37,20 @@ def op_table(report: Any, most: int, width: int = 40) -> list[tuple[str, ...]]:
     the share of the operation's time; GB/s is what computing read and wrote on one engine.
     """
     return [HEAD, *_rows(report, most, width)]
+
+
+def own_table(report: Any, most: int, width: int = 40) -> list[tuple[str, ...]]:
+    """Return the lines that the notebook was seen on, the head first; nothing if on none.
+
+    Shares are of the window.
+    """
+    did, whole = report.notebook, report.stages.window
+    lines = sorted(did.lines, key=lambda line: -line.seconds)[:most] if did else []
+    found: list[tuple[str, ...]] = [OWN_HEAD] * bool(lines)
+    for line, own, computed in lines:
+        numbers = duration(own), percent(ratio(own, whole)), duration(computed)
+        found.append((shorten(line, width), *numbers))
+    return found
 
 
 def _rows(report: Any, most: int, width: int) -> Iterator[tuple[str, ...]]:

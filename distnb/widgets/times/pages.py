@@ -14,7 +14,7 @@ from distnb.widgets.drawing.page import fitting, folded, scrolled, table_html
 from distnb.widgets.drawing.text import ROWS, aligned, together
 from distnb.widgets.times import glance, ladder
 from distnb.widgets.times.account import BARS, bars_svg, engine_table, legend, rows
-from distnb.widgets.times.operations import op_table
+from distnb.widgets.times.operations import op_table, own_table
 
 __all__ = ["bare", "details_of", "head_of", "page_of", "small_page", "text_of"]
 
@@ -88,6 +88,8 @@ def details_of(report: Report) -> str:
         lines += ["", *aligned(matrices.late_table(report, LATE), left=[1, 2])]
     if report.ops:
         lines += ["", *aligned(op_table(report, OPS), left=[0, 1])]
+    if own := own_table(report, OPS):
+        lines += ["", *aligned(own, left=[0])]
     return "\n".join(lines)
 
 
@@ -131,6 +133,8 @@ def page_of(
         parts.append(_table(matrices.late_table(report, min(worst - 1, LATE), width), (1, 2)))
     if report.ops:
         parts.append(_table(op_table(report, ops, width), (0, 1)))
+    if own := own_table(report, ops, width):
+        parts.append(_table(own, (0,)))
     return "".join(looks) + folded("all numbers", *parts)
 
 
