@@ -4,6 +4,8 @@ Engines note the line of each command, and add nothing to what a step costs. Wha
 by itself has no such note: a small step takes less than one would. So a thread looks where the
 notebook is, as sampling profilers do, while a window is open (S. L. Graham, P. B. Kessler and
 M. K. McKusick, *gprof*, 1982, has the idea and its limits: of what is short there is no sample).
+The interpreter lets it look where it calls something or begins a round of a loop, and NumPy while
+it computes: what is shorter than that is counted at the next such place.
 """
 
 from __future__ import annotations
