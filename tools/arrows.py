@@ -90,8 +90,8 @@ ORDER: dict[str, str] = {
         journal windows observing progress sharing large_steps session bases current
     """,
     "distnb.client.handle": """
-        arguments indexing fields array scalars glimpse host_arrays conversion operands copies
-        spilling
+        arguments indexing fields array living scalars glimpse host_arrays conversion operands
+        copies spilling
     """,
     "distnb.client.reach": """
         promised_layouts small_views rehearsal pace admission small_steps engines_order
