@@ -41,7 +41,8 @@ ORDER: dict[str, str] = {
         semirings table
     """,
     "distnb.measure": """
-        quantities replay comparison metrics advice events notebook_clock records snapshot
+        quantities replay comparison source_lines metrics advice events notebook_clock records
+        snapshot
     """,
     "distnb.wire": "exceptions protocol messages progress encoding channel replies stream",
     "distnb.plans": """
@@ -90,8 +91,8 @@ ORDER: dict[str, str] = {
         journal own_lines windows observing progress sharing large_steps session bases current
     """,
     "distnb.client.handle": """
-        arguments indexing fields array scalars glimpse host_arrays conversion operands copies
-        spilling
+        arguments indexing fields array living scalars glimpse host_arrays conversion operands
+        copies spilling
     """,
     "distnb.client.reach": """
         promised_layouts small_views rehearsal pace admission small_steps engines_order

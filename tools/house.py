@@ -32,6 +32,7 @@ DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 ISLAND = 60
 #: Why such a module is one of its own nevertheless.
 ISLANDS: dict[str, str] = {
+    "distnb.client.handle.living": "what the garbage collector knows, for sessions and resizing",
     "distnb.client.reports.memory_bandwidth": "a measurement of its own, beside what is reported",
     "distnb.engines.parts.tickets": "what the system does at once, apart from what is drawn for",
     "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",

@@ -25,6 +25,7 @@ from distnb.client.reports.scaling import Run, Scaling, run_of
 from distnb.client.reports.subset_copies import SubsetCopies, names_in
 from distnb.client.session import current
 from distnb.client.session.session import Session
+from distnb.common.config import config
 from distnb.magics.arguments import (
     deliver,
     parse,
@@ -88,6 +89,8 @@ class ScaleMagics(Magics):
         first engines as they lie on all. What the cell makes or changes under a name is dropped
         after each run, as %timeit does; what it prints is shown once. Objects other than arrays,
         lists, tuples, dicts and generators of random numbers are not copied: do not change them.
+        Where dnb.config.place is "auto", engines do what they can, as with "engines": steps that
+        the notebook would do itself say nothing about engines.
 
         Examples::
 
@@ -108,9 +111,10 @@ class ScaleMagics(Magics):
             )
         session.flush()
         runs, shown = [], None
-        for n in numbers:
-            run, shown = self._fastest(session, n, args.repeat, cell)
-            runs.append(run)
+        with _on_engines():
+            for n in numbers:
+                run, shown = self._fastest(session, n, args.repeat, cell)
+                runs.append(run)
         if shown is not None:
             shown.show()
         return deliver(self.shell, args, ScalingReport(Scaling(tuple(runs))))
@@ -120,11 +124,11 @@ class ScaleMagics(Magics):
         return compile(text, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
     def _arrays(self, cell: str) -> list[DistArray]:
-        """Return the arrays that a cell uses by name."""
+        """Return the arrays that a cell uses by name; those of closed sessions it may assign."""
         space = self.shell.user_ns
         with suppress(SyntaxError):  # the cell itself will say so
-            names = sorted(names_in(self._code(cell), space))
-            return [space[name] for name in names if isinstance(space[name], DistArray)]
+            found = [space[name] for name in sorted(names_in(self._code(cell), space))]
+            return [x for x in found if isinstance(x, DistArray) and not x.session.closed]
         return []
 
     def _fastest(self, session: Session, n: int, repeat: int, cell: str) -> tuple[Run, Any]:
@@ -154,6 +158,18 @@ class ScaleMagics(Magics):
                 "arrays that can be copied; give them names"
             )
         return run, shown
+
+
+@contextmanager
+def _on_engines() -> Iterator[None]:
+    """Let engines do what they can, if nobody has said who is to compute."""
+    before = config.place
+    if before == "auto":
+        config.place = "engines"
+    try:
+        yield
+    finally:
+        config.place = before
 
 
 @contextmanager

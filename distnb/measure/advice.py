@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.common.lazy import lazy
-from distnb.measure.comparison import source
 from distnb.measure.metrics import Metrics, Rung, label, ratio
 from distnb.measure.quantities import duration, size_text
+from distnb.measure.source_lines import assigned, evenly, quoted
 from distnb.ops.table import WRITING
 
 __all__ = ["CAUSES", "Advised", "Remedy", "WhatIf"]
@@ -23,6 +22,10 @@ FAST = 0.6
 
 #: Seconds that recording an operation may take, with the Python around it.
 RECORDING = 100e-6
+#: Seconds of Python that may come with a value that is read; as many make a loop.
+READING, MANY = 1e-3, 10
+#: Messages of an engine for one operation from which its operands lie apart, piece by piece.
+PIECES = 32
 #: Bytes below which a message costs what it costs to send one at all.
 SMALL = 20_000
 
@@ -78,7 +81,9 @@ CAUSES = {
     "gather": "elements came to the notebook, and engines had nothing else to do",
     "files": "engines read and wrote files, and had nothing else to do",
     "latency": "communication: each message costs, however few bytes it has",
-    "overhead": "engines decoded commands, planned and got memory",
+    "straggler": "an engine took its commands late: it was stopped, or had no core",
+    "overhead": "engines decoded commands, and planned",
+    "memory": "engines got memory for new arrays, whose pages cost when they are first used",
     "waiting for the notebook": "no engine had a command, and the notebook did not compute",
     "recording": "no engine had a command: the notebook was recording operations",
     "notebook": "no engine had a command: the notebook did steps of its own, or other Python",
@@ -86,6 +91,10 @@ CAUSES = {
     "garbage collection": "no engine had a command: Python was collecting garbage in the notebook",
     "busy machine": "engines could have run, but other programs had the cores",
 }
+
+
+def _gain(found: WhatIf) -> float:
+    return found.gain
 
 
 class Advised(Metrics):
@@ -217,10 +226,11 @@ class Advised(Metrics):
                 self.what_if[0],
             )
         yield self._dispatch(dispatch)
-        yield self._bookkeeping(overhead)
+        yield from self._bookkeeping(overhead)
         lost = [rung.lost for rung in self.ladder]
         if lost[2]:
-            yield self._traffic(sent if sent.gain >= WORTH else self._without(2))
+            most = self._without(2)
+            yield self._traffic(min(sent, most, key=_gain) if sent.gain >= WORTH else most)
         if lost[3]:
             yield self._order()
 
@@ -234,7 +244,7 @@ class Advised(Metrics):
         """Yield what would help against unequal work, by layout and by speed."""
         run, expected = self.run, self.expected
         moving, even = run.transfer + run.overhead, expected.mean(axis=1, keepdims=True)
-        totals, compute = expected.sum(axis=0), run.compute.sum(axis=0)
+        totals = expected.sum(axis=0)
         by_layout = self._if(
             "balanced layout",
             "engines hold equally much, and are as fast as they were",
@@ -247,13 +257,23 @@ class Advised(Metrics):
             "load balance",
             4,
             f"Engine {most} holds {times:.1f} times the mean of what {quoted(line)} works on",
-            _evenly(line),
+            evenly(line),
             by_layout,
         )
+        yield from self._slow(expected, by_layout)
+
+    def _slow(self, expected: np.ndarray, by_layout: WhatIf) -> Iterator[Remedy]:
+        """Yield what would help against an engine that is slower than its elements tell."""
+        run, totals = self.run, expected.sum(axis=0)
         gain = self._if(
-            "equal speed", "all elements of a step are equally fast", expected + moving, 4
+            "equal speed",
+            "all elements of a step are equally fast",
+            expected + run.transfer + run.overhead,
+            4,
         )
-        slow = compute / np.maximum(totals, 1e-9)
+        compute = run.compute.sum(axis=0)
+        has_part = totals > 0  # of the others there is nothing to compare
+        slow = np.divide(compute, totals, out=np.zeros_like(totals), where=has_part)
         most, times = int(slow.argmax()), float(slow.max())
         if max(gain.gain, by_layout.gain) < WORTH and self.worst is self.ladder[4]:
             gain = self._without(4)
@@ -274,9 +294,11 @@ class Advised(Metrics):
         if did.disk >= lost / 2:
             loss = f"Arrays went to disk and came back for {duration(did.disk)}, as memory was full"
             cure = "drop what is not needed (%distmem lists it), or work on parts that fit"
-            return Remedy("disk", 0, loss, cure, gain)
+            return Remedy("disk", 0, loss, cure, self._less(gain, did.disk))
         if did.tried >= lost / 2:
             return self._trial(gain)
+        if self._reads_often:
+            return self._waiting(gain, lost)
         own = did.computed if did.waited is None else self._apart
         if own < lost / 2:
             return self._waiting(gain)
@@ -285,16 +307,24 @@ class Advised(Metrics):
         if did.collected >= lost / 2:
             loss = f"Python collected garbage for {duration(did.collected)}"
             cure = "drop lists of many objects before, or call gc.freeze() after the imports"
-            return Remedy("garbage collection", 0, loss, cure, gain)
+            return Remedy("garbage collection", 0, loss, cure, self._less(gain, did.collected))
         if did.computed <= RECORDING * self.commands:
             loss = f"Recording {self.commands:,} operations took {duration(did.computed)}"
-            return Remedy("recording", 0, loss, "use fewer operations on larger arrays", gain)
+            cure = "use fewer operations on larger arrays"
+            return Remedy("recording", 0, loss, cure, self._less(gain, did.computed))
         loss = (
             f"Engines had no command while it computed by itself for {duration(did.computed)}"
             f"{self._seen}"
         )
         cure = "let arrays and functions of distnb do that work"
-        return Remedy("notebook", 0, loss, cure, gain)
+        return Remedy("notebook", 0, loss, cure, self._less(gain, did.computed))
+
+    @property
+    def _reads_often(self) -> bool:
+        """Whether values are read in a loop, with little of the notebook's own beside them."""
+        count = sum(op.calls for op in self.ops if op.op == "fetch")
+        little = self.notebook.computed <= READING * count
+        return count >= MANY and little and not self._gathers_much
 
     @property
     def elsewhere(self) -> float:
@@ -338,9 +368,9 @@ class Advised(Metrics):
         pauses = self.run.pauses(whole) if known else (np.zeros(1), np.array([whole]))
         return float(np.clip(did.apart(*pauses), 0, self.ladder[0].lost))
 
-    def _less(self, gain: WhatIf, seconds: float) -> WhatIf:
-        """Return a gain of so many seconds, under the same assumption."""
-        return gain._replace(after=gain.before - seconds)
+    def _less(self, gain: WhatIf, seconds: float, rung: int = 0) -> WhatIf:
+        """Return a gain of so many seconds, under the same assumption; no more than a rung lost."""
+        return gain._replace(after=gain.before - min(seconds, self.ladder[rung].lost))
 
     def _trial(self, gain: WhatIf) -> Remedy:
         """Return what helps where functions were called in the notebook for their dtypes."""
@@ -348,9 +378,7 @@ class Advised(Metrics):
         where = f" in {quoted(*lines)}" if len(lines) == 1 else ""
         tried = self.notebook.tried
         loss = f"It called a function for {duration(tried)}{where}, to find the dtype of the result"
-        return Remedy(
-            "notebook", 0, loss, "give dtype=", self._less(gain, min(tried, self.ladder[0].lost))
-        )
+        return Remedy("notebook", 0, loss, "give dtype=", self._less(gain, tried))
 
     def _other(self, gain: WhatIf) -> Remedy:
         """Return what is known where the notebook did other things."""
@@ -362,11 +390,11 @@ class Advised(Metrics):
         cure = "ask engines for what they can do meanwhile before that"
         return Remedy("waiting for the notebook", 0, loss, cure, self._less(gain, self._apart))
 
-    def _waiting(self, gain: WhatIf) -> Remedy:
+    def _waiting(self, gain: WhatIf, lost: float | None = None) -> Remedy:
         """Return what helps where reads were waited for: each from when it was asked."""
         if self._gathers_much:
             return self._gather(0, gain)
-        lost = self.ladder[0].lost - self._apart
+        lost = self.ladder[0].lost - self._apart if lost is None else lost
         gain = self._less(gain, lost)
         reads = [op for op in self.ops if op.op == "fetch"]
         loss = f"Engines had no command for {duration(lost)}"
@@ -377,10 +405,23 @@ class Advised(Metrics):
         cure = "read fewer values, or give engines more to do between"
         return Remedy("waiting for the notebook", 0, loss, cure, gain)
 
-    def _bookkeeping(self, gain: WhatIf) -> Remedy:
-        each = float(self.spent[:, 3].mean()) / max(1, self.commands)
-        loss = f"{self.commands:,} commands cost {duration(each)} of overhead each"
-        return Remedy("overhead", 1, loss, "use fewer operations on larger arrays", gain)
+    def _bookkeeping(self, gain: WhatIf) -> Iterator[Remedy]:
+        """Yield what would help against overhead: that of new memory, or else of commands."""
+        took = {op: sum(rank.overhead for rank in op.ranks) for op in self.ops}
+        made = {op: ns for op, ns in took.items() if op.op.startswith("create")}
+        share = ratio(sum(made.values()), max(1, sum(e.spent[3] for e in self.engines)))
+        lost = self.ladder[1].lost
+        if made and share >= 0.5:
+            line = max(made, key=made.__getitem__).line
+            loss = f"Getting memory for new arrays takes {duration(share * lost)}, most for "
+            name = assigned(line) or "x"
+            cure = f"write into an array that is there, as {name}[...] = or out={name} does"
+            yield Remedy("memory", 1, loss + quoted(line), cure, self._less(gain, share * lost, 1))
+        elif self.commands:
+            loss = (
+                f"{self.commands:,} commands cost {duration(lost / self.commands)} of overhead each"
+            )
+            yield Remedy("overhead", 1, loss, "use fewer operations on larger arrays", gain)
 
     @property
     def _gathers_much(self) -> bool:
@@ -423,14 +464,7 @@ class Advised(Metrics):
         if gathered >= size and self._gathers_much:
             return self._gather(2, gain)
         if size < SMALL * count:
-            return Remedy(
-                "latency",
-                2,
-                f"{count:,} small messages cost {duration(self.ladder[2].lost)}, most for {op} in "
-                f"{quoted(line)}",
-                "use fewer operations that send, on larger arrays, or fewer engines",
-                gain,
-            )
+            return self._latency(count, gain)
         return Remedy(
             "bandwidth",
             2,
@@ -440,7 +474,30 @@ class Advised(Metrics):
             gain,
         )
 
+    def _latency(self, count: int, gain: WhatIf) -> Remedy:
+        """Return what would help against many messages: those of the line that sends most."""
+        sent = {op: sum(rank.messages for rank in op.ranks) for op in self.ops}
+        most = max(sent, key=sent.__getitem__, default=None)
+        loss = f"{count:,} small messages cost {duration(self.ladder[2].lost)}, "
+        cure = "use fewer operations that send, on larger arrays, or fewer engines"
+        if most is None or not sent[most]:  # by them engines agree on what failed
+            loss += "by which engines agree at the ends of batches"
+            cure = "read values less often, and use larger arrays, or fewer engines"
+            return Remedy("latency", 2, loss, cure, gain)
+        elementwise = most.op == "copy" or isinstance(getattr(np, most.op, None), np.ufunc)
+        if elementwise and sent[most] > PIECES * most.calls * len(self.engines):
+            cure = "lay its operands out alike, once, with x.redistribute(y.layout)"
+        loss += f"most for {most.op} in {quoted(most.line)}"
+        return Remedy("latency", 2, loss, cure, gain)
+
     def _order(self) -> Remedy:
+        lost = self.ladder[3].lost
+        late = self.late
+        if late.max(initial=0) >= lost / 2:
+            loss = f"Engine {late.argmax()} took its commands {duration(float(late.max()))} late"
+            cure = "see what else has its core, and whether it was stopped"
+            gain = self._less(self._without(3), float(late.max()), 3)
+            return Remedy("straggler", 3, loss, cure, gain)
         loss = f"Engines waited {duration(self.ladder[3].lost)} for what others had to do first"
         if self.delays:
             worst = self.delays[0]
@@ -457,39 +514,3 @@ class Advised(Metrics):
             line = label(step.names)[1]
             sums[line] = sums.get(line, 0.0) + lost
         return max(sums, key=sums.__getitem__, default="")
-
-
-def _evenly(line: str) -> str:
-    name = assigned(line)
-    return f"deal its arrays evenly, as {name or 'x'} = {name or 'x'}.redistribute() does"
-
-
-def quoted(line: str) -> str:
-    """Return the source of a line to be read within a sentence.
-
-    >>> quoted("Cell In [3] line 2: b = a[::2]"), quoted("x.py line 3"), quoted("")
-    ('`b = a[::2]`', 'x.py line 3', 'one line')
-    """
-    text = source(line) or line
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    text = text if len(text) <= 48 else text[:45] + "..."
-    return f"`{text}`" if source(line) else text or "one line"
-
-
-def assigned(line: str) -> str:
-    """Return the name of the array that a line assigns to, if that can be told.
-
-    >>> assigned("Cell In [3] line 2: t[1:] = 2 * a"), assigned("x.py line 3: print(a)")
-    ('t', '')
-    """
-    try:
-        first = ast.parse(source(line)).body[0]
-    except (SyntaxError, ValueError, IndexError):
-        return ""
-    while not isinstance(first, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        if not (body := getattr(first, "body", None)) or not isinstance(body, list):
-            return ""
-        first = body[0]  # of a loop on one line
-    found: Any = first.targets[0] if isinstance(first, ast.Assign) else first.target
-    found = found.value if isinstance(found, ast.Subscript) else found
-    return found.id if isinstance(found, ast.Name) else ""

@@ -36,6 +36,10 @@ __all__ = ["CLASSES", "Delay", "Metrics", "Rung", "Stages", "label", "ratio"]
 #: The classes of time, in the order of their numbers.
 CLASSES = ("compute", "waiting", "transfer", "overhead", "idle")
 
+#: The names of a step in which engines begin a batch.
+DECODE = (("decode", ""),)
+#: Nanoseconds by which engines may begin a batch one after the other.
+LATE = 50_000_000
 #: Operations that bring elements to the notebook: with a reply, or into its memory.
 _TO_NOTEBOOK = ("fetch", "lay")
 
@@ -294,6 +298,20 @@ class Metrics:
             for j, value in row:
                 found[i, j] += value
         return found
+
+    @lazy
+    def late(self) -> np.ndarray:
+        """Seconds for which each engine had a batch and nothing else to do, but others were at it.
+
+        Of batches that it took later than :data:`LATE`, for less is usual.
+        """
+        run, found = self.run, np.zeros(len(self.engines))
+        for s, step in enumerate(self.steps):
+            if step.names == DECODE:
+                since = np.maximum(run.start[s].min(), run.end[:s].max(axis=0, initial=0))
+                behind = run.start[s] - since
+                found += np.where(behind > LATE, behind, 0)
+        return found / 1e9
 
     def waited_for(self, engine: int) -> int | None:
         """Return the engine that an engine waited for most, or None."""

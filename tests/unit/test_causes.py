@@ -1,6 +1,7 @@
 """A hundred runs, each with one known cause of its loss: the sentence names it, and so does all else."""
 
 import re
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.unit.runs import MS, report, span, step
 #: Where each is lost; what other programs take is on no rung.
 RUNGS = {
     **{"load balance": "load balance", "serialisation": "serialisation", "overhead": "overhead"},
+    **{"memory": "overhead", "straggler": "serialisation"},
     **{"bandwidth": "transfer", "latency": "transfer", "gather": "transfer", "files": "transfer"},
     **dict.fromkeys(
         ("waiting for the notebook", "recording", "notebook", "garbage collection", "disk"),
@@ -125,6 +127,48 @@ def bookkeeping(rng, size):
     return report([step(*spans)], commands=int(rng.integers(50, 900)))
 
 
+def getting_memory(rng, size):
+    """New pages are touched before they are computed into."""
+    getting = rng.uniform(20, 80)
+    made = [span(0, 0, 0, 0, getting) for _ in range(size)]
+    added = [span(getting, 8, 0, 0, 0.2) for _ in range(size)]
+    line = "In [1] line 2: H = G + 1"
+    return report([step(*made, op="create (empty)", line=line), step(*added, line=line)])
+
+
+def stopped(rng, size):
+    """One engine does not run when a batch comes, and the others wait for it at its end."""
+    away, size = rng.uniform(200, 3000), max(2, size)
+    late, begin, end = int(rng.integers(size)), (("decode", ""),), (("agree", ""),)
+    starts = [away if rank == late else 0 for rank in range(size)]
+    waits = [() if rank == late else [(late, away)] for rank in range(size)]
+    return report(
+        [
+            step(*(span(at, 0, 0, 0, 0.1) for at in starts), names=begin),
+            step(*(span(at + 0.1, 10) for at in starts)),
+            step(
+                *(
+                    span(
+                        at + 10.1, 0, away if wait else 0, waits=wait, sent=[((r + 1) % size, 1, 8)]
+                    )
+                    for r, (at, wait) in enumerate(zip(starts, waits, strict=True))
+                ),
+                names=end,
+            ),
+        ]
+    )
+
+
+def loop_of_reads(rng, size):
+    """Between two reads there is some Python, as in any loop: it is still the reads that cost."""
+    pause, turns = rng.uniform(0.4, 1.4), 60
+    steps = [even(rng, size, t * (0.1 + pause), 0.08) for t in range(turns)]
+    names = (("fetch", "In [1] line 2: t += float(G[i].sum())"),)
+    made = report([each._replace(names=names) for each in steps])
+    object.__setattr__(made, "notebook", Notebook(0.6 * made.ladder[0].lost))
+    return made
+
+
 def paused(rng, size, notebook=None, commands=20, op="fetch"):
     """Engines have nothing to do between steps."""
     pause = rng.uniform(20, 50)
@@ -213,6 +257,9 @@ RUNS = {
     files: "files",
     on_the_way: "latency",
     bookkeeping: "overhead",
+    getting_memory: "memory",
+    stopped: "straggler",
+    loop_of_reads: "waiting for the notebook",
     reads: "waiting for the notebook",
     sleeps: "waiting for the notebook",
     other_work: "waiting for the notebook",
@@ -290,6 +337,38 @@ def test_bytes_for_the_notebook_count_on_all_ways():
                 nbytes = read().nbytes
             assert found.gathered.sum() == nbytes
             assert sum(e.bytes - e.in_place - e.messages for e in found.engines) == 0
+
+
+@pytest.mark.parametrize("make", [own_steps, garbage, recording, spilling, loop_of_reads, stopped])
+def test_no_more_is_gained_than_was_lost(make):
+    found = make(np.random.default_rng(5), 3)
+    gain, did = found.headline.gain, found.notebook
+    assert gain.before - gain.after <= found.ladder[found.headline.rung].lost + 1e-9
+    if make in (own_steps, recording):
+        assert gain.before - gain.after == pytest.approx(did.computed)
+
+
+def test_messages_by_which_engines_agree_are_no_operations():
+    end = [span(1, 0, 0, 9, sent=[(1 - r, 1, 8)]) for r in range(2)]
+    found = report([step(span(0, 1), span(0, 1)), step(*end, names=(("agree", ""),))])
+    found = replace(
+        found, ops=tuple(x for x in found.ops if x.op == "add")
+    )  # what is no command is on no line
+    assert found.headline.cause == "latency"
+    assert "2 small messages cost 9 ms, by which engines agree" in found.advice
+    assert "`" not in found.advice
+
+
+@pytest.mark.parametrize(("op", "alike"), [("add", True), ("copy", True), ("sum", False)])
+def test_operands_that_lie_apart_piece_by_piece_are_to_be_laid_alike(op, alike):
+    both = [span(0, 1, 0, 30, sent=[(1 - r, 306, 306 * 8)]) for r in range(2)]
+    assert ("redistribute(y.layout)" in report([step(*both, op=op)]).advice) == alike
+
+
+def test_an_engine_without_a_share_computes_no_times_as_long():
+    found = report([step(span(0, 10), span(0, 5), held=(100, 0)), step(span(10, 1), span(10, 1))])
+    assert all("0000" not in remedy.loss for remedy in found.remedies)
+    assert "overhead" not in {remedy.cause for remedy in report(found.steps, commands=0).remedies}
 
 
 def test_other_work_of_the_notebook_is_not_that_of_a_read():

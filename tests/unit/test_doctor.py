@@ -115,6 +115,29 @@ def test_many_steps_of_a_small_array(session):
     assert finding.instead.startswith("dnb.config.cutoff = 256")
 
 
+@pytest.mark.parametrize(("key", "instead"), [(np.s_[:], "a[:7].sum(axis=1)"), (None, "a[:, :7]")])
+def test_a_few_slices_again_and_again_are_no_small_arrays(session, monkeypatch, key, instead):
+    """No cutoff keeps slices of a large array in the notebook."""
+    monkeypatch.setattr(dnb.config, "cutoff", 1 << 20)
+    a = dnb.ones((500, 500), dist="block")
+    session.journal.begin()
+    for i in range(150):
+        float((a[i % 7] if key is not None else a[:, i % 7]).sum())
+    (finding,) = [f for f in examine(session, a=a).findings if f.kind == "many small operations"]
+    assert finding.instead.startswith(instead)
+    assert "150 values are read" in finding.what
+
+
+def test_a_cutoff_is_never_lowered(session, monkeypatch):
+    monkeypatch.setattr(dnb.config, "cutoff", 1 << 20)
+    a = dnb.ones(30, dist="block")
+    session.journal.begin()
+    for _ in range(120):
+        a += 1
+    (finding,) = examine(session, a=a).findings
+    assert finding.instead.startswith("# leave out dist= where a is made")
+
+
 def test_the_same_array_moved_again_and_again(session):
     a = dnb.ones((60, 60))
     session.journal.begin()

@@ -588,6 +588,32 @@ def test_distscale_finds_arrays_that_functions_use(shell, session):
     assert all(run.report.commands >= 4 for run in report.runs)
 
 
+def test_distscale_measures_engines(shell, session, monkeypatch):
+    """Whoever is to compute otherwise; where there is nothing for engines, it says so."""
+    shell.user_ns["A"] = dnb.ones((300, 300), dist="block")
+    monkeypatch.setattr(dnb.config, "place", "auto")
+    cell = "%%distscale --engines 1,3 --repeat 1\nfor _ in range(5): B = A[1:-1, 1:-1] + A[:-2, 1:-1]\nfloat(B.sum())"
+    report = run(shell, cell)
+    assert dnb.config.place == "auto"
+    assert all(found.report.commands > 0 and found.spent[0] > 0 for found in report.runs)
+    assert " times as fast as on 1" in report.finding
+    report = run(shell, "%%distscale --engines 1,3 --repeat 1\nimport time; time.sleep(0.3)")
+    assert "nothing to scale" in report.finding
+    assert "nothing to scale" in report._repr_html_()
+
+
+def test_distscale_leaves_arrays_of_closed_sessions(shell, session):
+    with dnb.inprocess(1):
+        shell.user_ns["B"] = dnb.ones(9)
+    report = run(
+        shell,
+        "%%distscale --engines 1,3 --repeat 1\nimport distnb as dnb\nB = dnb.ones(90)\nfloat(B.sum())",
+    )
+    assert report.engines == (1, 3)
+    with pytest.raises(dnb.SessionError, match="got a closed one"):
+        run(shell, "%%distscale --engines 1 --repeat 1\nfloat(B.sum())")
+
+
 def test_distscale_refuses_arrays_that_it_cannot_copy(shell, session):
     run(shell, "class Box: pass\nimport distnb as dnb\nbox = Box()\nbox.x = dnb.ones(9)")
     with pytest.raises(UsageError, match="give them names"):

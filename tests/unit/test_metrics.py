@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from distnb.measure.advice import assigned
 from distnb.measure.events import Account, Moment, Notebook, OwnLine, Report
 from distnb.measure.quantities import duration
+from distnb.measure.source_lines import assigned, evenly, leading
 from distnb.widgets.times.glance import DID, worst_lines
 from tests.unit.runs import MS, report, reports, span, step
 
@@ -353,6 +353,27 @@ def test_names_and_durations():
         assigned("f line 1: a, b = c") == assigned("f line 1: for x in y:") == assigned("f") == ""
     )
     assert [duration(s) for s in (12.0, 0.99949, 0.5e-3)] == ["12 s", "999 ms", "500 us"]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Y = np.sin(X)", ("X",)),
+        ("for _ in range(5): Y = X.copy()", ("X",)),
+        ("if G[i % 7].sum() < 0: break", ("G",)),
+        ("elif (X > 0).all():", ("X",)),
+        ("np.add(G, 1, out=H)", ("H",)),
+        ("with dnb.profile() as r: Y = X + w", ("X", "w")),
+        ("X *= w", ("X",)),
+        ("total += float(A[i] @ self.w)", ("A", "self.w")),
+        ("return np.pi * X.T", ("X",)),
+        ("print('nothing')", ()),
+        ("half of a line = (", ()),
+    ],
+)
+def test_the_names_that_lead(line, names):
+    assert leading(f"In [1] line 2: {line}") == names
+    assert all(name in evenly(f"In [1] line 2: {line}") for name in names)
 
 
 def test_only_reports_are_compared():

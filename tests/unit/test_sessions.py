@@ -47,7 +47,7 @@ def test_the_same_again_is_the_same_session(started, capsys):
     assert started == [2]
     assert float((a + dnb.ones(6)).sum()) == 21
     out = capsys.readouterr().out
-    assert "2 engines run already, with 1 array of 48 B on them" in out
+    assert "2 engines run already, with 1 array of 48 B; " in out
     assert "dnb.start(2, beside=True) makes another" in out
 
 
@@ -105,7 +105,7 @@ def test_other_engines_replace_those_before_and_say_so(started, capsys):
     assert dnb.session() is second
     assert started == [2, 1]
     out = capsys.readouterr().out
-    assert "and its arrays (1 array of 8 MB on engines) cannot be used any more" in out
+    assert "and its arrays (1 array of 8 MB) cannot be used any more" in out
     assert "closed session" in repr(a)
     with pytest.raises(dnb.SessionError):
         a + 1
@@ -167,6 +167,22 @@ def test_the_status_lists_all(started):
     status = Status(second, [first])
     assert "also open: <distnb session: 2 engines" in repr(status)
     assert "also open" in status._repr_html_()
+
+
+def test_arrays_count_wherever_they_live(started, capsys, monkeypatch):
+    """On engines, in shared memory, in the notebook; those that share memory once."""
+    monkeypatch.setattr(dnb.config, "cutoff", 1 << 20)
+    first = dnb.start(2)
+    shared = dnb.ones(10**6)
+    kept = [shared[::2], shared.reshape(1000, 1000), shared + 1, dnb.zeros((500, 1000))]
+    kept += [dnb.ones(9), dnb.zeros((4, 5), dist="block")]
+    assert f"{dnb.session()!r}, with 5 arrays of 20 MB;" in repr(Status(first, [first]))
+    dnb.start(3)
+    told = "its arrays (5 arrays of 20 MB) cannot be used any more"
+    assert told in capsys.readouterr().out
+    for x in kept:
+        with pytest.raises(dnb.SessionError):
+            x + 1
 
 
 def test_parts_on_engines_are_assigned_by_their_name(started):

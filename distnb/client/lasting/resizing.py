@@ -8,13 +8,13 @@ not lie so, where any number of engines finds its parts. Others take over as fro
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from distnb.client.array.migration import Followers, bounds_of, laid, moved, whole
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import copied
+from distnb.client.handle.living import living
 from distnb.client.handle.spilling import Spilling
 from distnb.client.lasting.checkpoints import Saved
 from distnb.client.lasting.kept_arrays import Names
@@ -39,8 +39,6 @@ CARRIED: dict[type[Any], Callable[[Any, int], Cut]] = {}
 
 #: What goes on whatever the engines are; the rest of what a session knows is made again.
 _STAYS = (Names, Followers, OperationCache, Saved, Spilling)
-
-T = TypeVar("T")
 
 
 def resize(session: Session, engines: int) -> None:
@@ -123,7 +121,7 @@ class _Resized:
         session = self.session
         session.unfinished.finish()
         for kind, carry in CARRIED.items():
-            self._cuts += [carry(x, engines) for x in _there(kind) if x.session is session]
+            self._cuts += [carry(x, engines) for x in living(kind) if x.session is session]
         for base in _bases(session):
             base.kept = None
         session.flush()
@@ -167,7 +165,7 @@ class _Resized:
         wanted, self._wanted = self._wanted, {}
         bases = [x for x in _bases(session) if x.host is None]
         found = [(x, wanted[id(x)][1] if id(x) in wanted else x.layout) for x in bases]
-        arrays: list[Array] = [x for x in _there(Array.made) if _has_no_base(x, session)]
+        arrays: list[Array] = [x for x in living(Array.made) if _has_no_base(x, session)]
         near = [(x, _promised(x)) for x in arrays]
         session.ledger.forget_but({x.handle for x in bases if x.nbytes >= 0})
 
@@ -216,15 +214,8 @@ def _regridded(base: Base, layout: Layout, before: int, engines: int) -> Layout:
     return regridded(layout, base.shape, before, engines)
 
 
-def _there(kind: type[T]) -> list[T]:
-    """Return all objects of a class that there are: nobody else knows those in reach."""
-    if gc.get_freeze_count():  # those are not shown
-        gc.unfreeze()
-    return [x for x in gc.get_objects() if issubclass(type(x), kind)]
-
-
 def _bases(session: Session) -> list[Base]:
-    return [x for x in _there(Base) if hasattr(x, "turn") and x.session is session]
+    return [x for x in living(Base) if hasattr(x, "turn") and x.session is session]
 
 
 def _has_no_base(x: Array, session: Session) -> bool:

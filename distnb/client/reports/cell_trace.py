@@ -137,6 +137,16 @@ class CellTrace:
         spec = self.specs.get(operand.base)
         return 0 if spec is None else prod(operand.view.shape) * spec[1].itemsize
 
+    def nbytes_of_base(self, operand: Operand) -> int:
+        """Return the bytes of the array of which an operand is a part, or all."""
+        spec = self.specs.get(operand.base)
+        return 0 if spec is None else prod(spec[0]) * spec[1].itemsize
+
+    def is_part(self, operand: Operand) -> bool:
+        """Tell whether an operand is a part of a larger base."""
+        spec = self.specs.get(operand.base)
+        return spec is not None and prod(operand.view.shape) < prod(spec[0])
+
     def is_one_of_many(self, x: Any) -> bool:
         """Tell whether an operand is one element of a larger base."""
         if type(x) is not Operand or prod(x.view.shape) != 1 or x.base not in self.specs:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -21,8 +21,9 @@ from distnb.client.reports.cell_trace import (
     Finding,
 )
 from distnb.client.session.journal import Cell
+from distnb.common.config import config
 from distnb.geometry.layout import Layout
-from distnb.geometry.views import Placed
+from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Apply, Collective, Command, Create, Fetch, Local, Operand, Reduce
 
 __all__ = ["diagnose", "spelled"]
@@ -117,18 +118,34 @@ def _smaller(trace: CellTrace, found: list[Act]) -> tuple[str, str]:
     what = f"{len(found):,} operations on few elements, {each * 1e6:,.0f} us each"
     views = [x for a in found for x in a.command.reads[:1]]
     base, _ = Counter(x.base for x in views).most_common(1)[0] if views else (0, 0)
-    slices = {x.view for x in views if x.base == base}
-    if len(slices) > len(found) / 4:
-        name = trace.name(base)
+    slices, name = {x.view for x in views if x.base == base}, trace.name(base)
+    parts = sum(x.base == base and trace.is_part(x) for x in views)
+    if len(slices) > len(found) / 4 or parts > len(found) / 2:
         of = [a.command for a in found if any(x.base == base for x in a.command.reads)]
-        return f"{what}: a loop over slices of {name}", _at_once(name, of)
-    most = max((trace.nbytes(x) for x in views), default=LARGE)
+        rows = _rows_of(trace.specs[base][0], slices) if base in trace.specs else ""
+        return f"{what}: a loop over slices of {name}", _at_once(f"{name}{rows}", of)
+    most = max((trace.nbytes_of_base(x) for x in views), default=LARGE)
     limit = 1 << max(most - 1, 1).bit_length()
+    if limit <= config.cutoff:  # they are on engines because that was asked for
+        return what, f"# leave out dist= where {name} is made: small arrays stay in the notebook"
     return what, f"dnb.config.cutoff = {limit}  # small arrays stay in the notebook"
 
 
+def _rows_of(shape: Sequence[int], slices: Collection[View]) -> str:
+    """Return the index of the part of an array in which all slices are, empty if that is all."""
+    fixed = [view.fixed for view in slices]
+    axes = {axis for each in fixed for axis, _ in each}
+    if len(axes) != 1 or not all(fixed):
+        return ""
+    (axis,) = axes
+    first, last = (f(each[0][1] for each in fixed) for f in (min, max))
+    if last + 1 - first == shape[axis] or last + 1 - first > 2 * len(slices):
+        return ""
+    return f"[{':, ' * axis}{first or ''}:{last + 1}]"
+
+
 def _at_once(name: str, commands: Sequence[Any]) -> str:
-    """Return the operation on a whole array that does what some do on its slices."""
+    """Return the operation on an array, or a part, that does what some do on its slices."""
     op, _ = Counter(c.op for c in commands).most_common(1)[0]
     first = next(c for c in commands if c.op == op)
     instead, why = "", "# one operation on the whole array instead of one for each slice"

@@ -60,6 +60,8 @@ class Scaling(NamedTuple):
     >>> s = Scaling((one, two))
     >>> s.speedup, s.efficiency
     ((1.0, 1.6), (1.0, 0.8))
+    >>> s.worked
+    1.0
     >>> s.losses[1]
     (0.0, 0.1, 0.0, 0.0, 0.1)
     """
@@ -81,6 +83,12 @@ class Scaling(NamedTuple):
         """Speed-up over the ratio of engines."""
         fewest = self.runs[0].engines
         return tuple(s * fewest / n for s, n in zip(self.speedup, self.engines, strict=True))
+
+    @property
+    def worked(self) -> float:
+        """The share of the engines' time in which they did anything, at most of all runs."""
+        busy = ((sum(run.spent) - run.spent[IDLE], run.engines * run.seconds) for run in self.runs)
+        return max(did / whole for did, whole in busy)
 
     @property
     def computing(self) -> tuple[float, ...]:

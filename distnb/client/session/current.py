@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Mapping
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from distnb.common.shared_segments import SharedSegment
 from distnb.measure.quantities import counted, size_text
 
 __all__ = [
+    "arrays_of",
     "check_room",
     "connect",
     "in_use",
@@ -121,26 +121,22 @@ def _again(found: Session, how: str) -> Session:
     found.users += 1
     others = f"; dnb.{how} makes another" if how else ""
     run = "run" if found.size > 1 else "runs"
-    arrays = f"{_arrays(found)} on {'them' if found.size > 1 else 'it'}"
-    print(f"distnb: {counted(found.size, 'engine')} {run} already, with {arrays}{others}")
+    print(f"distnb: {counted(found.size, 'engine')} {run} already, with {arrays_of(found)}{others}")
     return _become_current(found)
 
 
-def _arrays(found: Session) -> str:
-    """Return how many arrays a session has, and how large they are."""
-    bases = found.bases()
-    size = sum(prod(base.shape) * base.dtype.itemsize for base in bases)
-    return counted(len(bases), "array") + (f" of {size_text(size)}" if size else "")
+def arrays_of(found: Session) -> str:
+    """Return how many arrays a session has, on engines or in the notebook, and their size."""
+    sizes = Session.counted_by(found)
+    return counted(len(sizes), "array") + (f" of {size_text(sum(sizes))}" if any(sizes) else "")
 
 
 def _replace(found: Session) -> None:
     """Close a session in whose place another one is to be; say what becomes of its arrays."""
     why = ", as its engines are gone" if found.connection.dead else ""
-    lost = f", and its arrays ({_arrays(found)} on engines) cannot be used any more"
-    print(
-        f"distnb: the session before is closed{why}{lost if found.bases() else ''}; "
-        "dnb.start(..., beside=True) keeps it"
-    )
+    arrays = arrays_of(found)
+    lost = "" if arrays == "0 arrays" else f", and its arrays ({arrays}) cannot be used any more"
+    print(f"distnb: the session before is closed{why}{lost}; dnb.start(..., beside=True) keeps it")
     try:
         found.close()
     except DistnbError as error:

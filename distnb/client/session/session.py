@@ -106,6 +106,8 @@ class Session(Closable, ByName):
     listed_by: ClassVar[Callable[[Session], None]]
     #: Does what :meth:`resize` says (``lasting.resizing``).
     resized_by: ClassVar[Callable[[Session, int], None]]
+    #: Returns the bytes of each of its arrays, wherever they are (``handle.living``).
+    counted_by: ClassVar[Callable[[Session], list[int]]]
     #: Lets so many bytes of bases go to disk (``handle.spilling``).
     spilled_by: ClassVar[Callable[[Session, float], str]]
 

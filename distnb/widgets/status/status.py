@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from distnb.client.session.current import arrays_of
 from distnb.measure.quantities import counted, size_text
 from distnb.widgets.drawing.page import table_html, view
 
@@ -57,4 +58,4 @@ class Status:
 
 
 def _arrays(session: Any) -> str:
-    return f"{counted(len(session.bases()), 'array')} on it; x.session tells whose an array is"
+    return f"with {arrays_of(session)}; x.session tells whose an array is"

@@ -22,6 +22,13 @@ __all__ = ["ScalingReport"]
 _LOSSES = ("more computing", *CLASSES[1:])
 _HEAD = ("engines", "time", "speed-up", "efficiency", *_LOSSES)
 
+#: Share of the engines' time below which what they did says nothing of the run.
+WORKED = 0.02
+_ALONE = (
+    "engines worked for {} of the time: the notebook did the rest, so there is nothing to scale; "
+    "arrays above dnb.config.cutoff are computed on engines"
+)
+
 
 def _fills() -> tuple[Fill, ...]:
     """Return the efficiency that is left, and what is lost, as the report of time colours it."""
@@ -39,6 +46,8 @@ class ScalingReport(Showing):
     def finding(self) -> str:
         """What takes most from the efficiency on the most engines, in a sentence."""
         found, efficiency = self._report, self._report.efficiency[-1]
+        if found.worked < WORKED:
+            return _ALONE.format(percent(found.worked))
         head = f"on {found.engines[-1]} engines {found.speedup[-1]:.2f} times as fast as on "
         head += f"{found.engines[0]}, efficiency {percent(efficiency)}"
         losses = found.losses[-1]
