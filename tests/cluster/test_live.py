@@ -142,3 +142,13 @@ def test_closing_leaves_no_threads_on_engines(engines):
         session.live()
         assert monitors() == [n + 1 for n in before]
     assert monitors() == before
+
+
+def test_engines_load_what_transforms_take_before_there_is_one(engines):
+    view = engines.transport.client[:]
+
+    def loaded():
+        view.execute("import sys; found = 'scipy.fft' in sys.modules", block=True)
+        return all(view.pull("found", block=True))
+
+    until(loaded)

@@ -267,6 +267,32 @@ def test_choice(session):
     assert set(rng.choice([1.5, 2.5], 50).to_numpy()) == {1.5, 2.5}
 
 
+def test_choices_of_text_are_numpys(session):
+    """Engines have no such elements: places are drawn, and NumPy takes what is there."""
+    faces = [["H", "T"], ["a", "b"], ["c", "d"]]
+    days = np.arange(3).astype("M8[D]")
+    for a in (faces, np.array(faces), days, [None] * 3):
+        text, rng, numpys = np.array(a), *(g.random.default_rng(1) for g in (dnb, np))
+        for run in (
+            lambda g, a=a: g.choice(a),
+            lambda g, a=a: g.choice(a, ()),
+            lambda g, a=a: g.choice(a, (2, 3), axis=-1),
+            lambda g, a=a: g.choice(a, 2, replace=False, p=[0.5, 0.25, 0.25]),
+            lambda g, a=a: g.permutation(a),
+            lambda g, a=a: g.permuted(a, axis=0),
+            lambda g, a=a: g.permuted(a),
+        ):
+            found, wanted = run(rng), run(numpys)
+            assert type(found) is type(wanted)
+            found, wanted = np.asarray(found), np.asarray(wanted)
+            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+            assert np.isin(found, text).all()
+    order = dnb.random.default_rng(1).permutation(3)
+    same(order, dnb.random.default_rng(1).permutation(np.array(["0", "1", "2"])).astype(int))
+    with pytest.raises(TypeError, match="dtype: got <U1"):
+        rng.permutation(["a", "b"], dist="block")
+
+
 def test_few_of_many_are_chosen(session):
     """They are drawn until so many are unlike, and each is as likely at each place."""
     counts = np.zeros((40, 3))

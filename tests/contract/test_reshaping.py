@@ -15,6 +15,7 @@ from tests.contract.support import (
     between_engines,
     measured,
     numbered,
+    outcome,
     pair,
     same,
     setting,
@@ -164,6 +165,9 @@ def test_errors(session):
     a = dnb.array(x)
     for shape in ((5, -1), (-1, -1), (13,), (0, -1), (2.0, 6), "ab", (-2, 6), ()):
         agree(lambda shape=shape: x.reshape(shape), lambda shape=shape: a.reshape(shape))
+    for shape in ((2, 2), (5, -1, 7), (13,), ()):
+        found = [outcome(lambda y=y, shape=shape: y.reshape(shape))[1] for y in (x, a)]
+        assert str(found[0]) == str(found[1])
     agree(lambda: x.reshape(12, order="X"), lambda: a.reshape(12, order="X"))
     agree(lambda: x.ravel("X"), lambda: a.ravel("X"))
     none = dnb.zeros((0, 3))

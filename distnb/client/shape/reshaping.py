@@ -108,7 +108,8 @@ def new_lengths(shape: Shape, size: int) -> Ints:
     given = _listed(shape)
     if any(isinstance(n, bool | np.bool_) for n in given):
         raise TypeError(explain("shape", given, "integers", "no truth values"))
-    found = [operator.index(n) for n in given]
+    asked = [operator.index(n) for n in given]
+    found = [*asked]
     unknown = [d for d, n in enumerate(found) if n < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
@@ -116,7 +117,7 @@ def new_lengths(shape: Shape, size: int) -> Ints:
     for d in unknown:
         found[d] = size // rest if rest else -1
     if prod(found) != size or min(found, default=0) < 0:
-        raise ValueError(f"cannot reshape array of size {size} into shape {tuple(given)}")
+        np.broadcast_to(0, size).reshape(asked)  # which raises, in NumPy's words
     return tuple(found)
 
 

@@ -26,7 +26,7 @@ from distnb.client.select.taking import take_along_axis
 from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import reshape
 from distnb.client.stats.drawing import Size, Source, check_cast, number
-from distnb.common.errors import explain
+from distnb.common.errors import NotNumericError, explain
 from distnb.geometry.layout import Ints
 from distnb.ops import philox
 
@@ -64,7 +64,7 @@ class Shuffler(Source):
         Returns
         -------
         DistArray
-            The numbers, or a copy of the array.
+            The numbers, or a copy of the array; NumPy's array of text, times or objects.
 
         Examples
         --------
@@ -77,7 +77,7 @@ class Shuffler(Source):
         n = numbers_in(x) if isinstance(x, Array) and x.single else x
         if isinstance(n, int | np.integer):  # of less than 0 there are none, as NumPy has it
             return self._order(max(operator.index(n), 0), dist, grid)
-        a = x if isinstance(x, Array) else asarray(x, dist=dist, grid=grid)
+        a = _elements(x, dist, grid)
         d = one_axis(axis, a.ndim)
         return _take(a, self._order(a.shape[d], None, None, a), d)
 
@@ -145,7 +145,7 @@ class Shuffler(Source):
         array([[2, 0, 1],
                [3, 5, 4]])
         """
-        a = x if isinstance(x, Array) else asarray(x)
+        a = _elements(x)
         if not a.ndim:
             raise TypeError(explain("x", "a number", "an array", "use permutation()"))
         if out is not None:
@@ -153,11 +153,11 @@ class Shuffler(Source):
                 raise ValueError("out must have the same shape as x")
             check_cast(a.dtype, out.dtype)
         if axis is None:
-            found = reshape(self.permutation(reshape(a, (-1,))), a.shape)
+            found = self.permutation(a.reshape(-1)).reshape(a.shape)
         else:
             keys = self._draw("integers", (0, 2**64), a.shape, np.uint64, *_beside(a))
             order = argsort(keys, axis=one_axis(axis, a.ndim))
-            found = take_along_axis(a, order, one_axis(axis, a.ndim))
+            found = _take_along(a, order, one_axis(axis, a.ndim))
         if out is None:
             return found
         out[...] = found
@@ -205,7 +205,7 @@ class Shuffler(Source):
         Returns
         -------
         DistArray
-            int64, or slices of the array.
+            int64, or slices of the array; NumPy's array of text, times or objects.
 
         References
         ----------
@@ -224,13 +224,14 @@ class Shuffler(Source):
         if isinstance(a, int | np.integer) or (isinstance(a, Array | np.ndarray) and not a.ndim):
             n = operator.index(a)
         else:
-            given = asarray(a)
+            given = _elements(a)
             d = one_axis(axis, given.ndim)
             n = given.shape[d]
         shape = () if size is None else lengths(size)
         _check_choice(n, prod(shape), replace, p)
         if replace:
-            line = given is None or (given.ndim == 1 and given.at_home)
+            ours = isinstance(given, Array)
+            line = given is None or (ours and given.ndim == 1 and given.at_home)
             single = size is None and line and _near(p)
             chosen = self._with_replacement(n, None if single else shape, p, dist, grid)
             if single and not isinstance(chosen, Array):
@@ -238,7 +239,9 @@ class Shuffler(Source):
                 return first if given is None else given[first]
         else:
             chosen = self._without_replacement(n, shape, p, dist, grid)
-        found = chosen if given is None else _take(given, chosen, d)
+        found: Any = chosen if given is None else _take(given, chosen, d)
+        if isinstance(given, np.ndarray):
+            return found if size is not None else found[()]
         return found if size is not None else number(found, given is None)
 
     def _with_replacement(
@@ -287,7 +290,7 @@ class Shuffler(Source):
             places = np.unique(drawn, return_index=True)[1]
         return drawn[np.sort(places)[:k]]
 
-    def _order(self, n: int, dist: Dist, grid: Grid, like: Array | None = None) -> Array:
+    def _order(self, n: int, dist: Dist, grid: Grid, like: object = None) -> Array:
         """Return the numbers below n in random order: sorted keys that end in the number.
 
         The keys differ in as many bits as the numbers leave, which is 34 for 2**30 of them; where
@@ -295,7 +298,7 @@ class Shuffler(Source):
         """
         if n < 0:
             raise ValueError(explain("length", n, "a number >= 0", "check the arithmetic"))
-        if like is not None:
+        if isinstance(like, Array):
             dist, grid = (None, None) if like.here is not None else ("block", None)
         keys = self._draw("integers", (0, 2**64), n, _KEYS, dist, grid)
         bits = max(1, int(n - 1).bit_length())
@@ -570,9 +573,21 @@ def _no_size(chances: np.ndarray) -> dict[str, Any]:
     return {"size": (0, *chances.shape[:-1])}
 
 
-def _beside(a: Array) -> tuple[Any, Any]:
+def _elements(x: ArrayLike, dist: Dist = None, grid: Grid = None) -> Any:
+    """Return what changes places as an array: NumPy's where engines have no such elements."""
+    if isinstance(x, Array):
+        return x
+    try:
+        return asarray(x, dist=dist, grid=grid)
+    except NotNumericError:
+        if dist is not None or grid is not None:
+            raise
+        return np.asarray(x)
+
+
+def _beside(a: Array | np.ndarray) -> tuple[Any, Any]:
     """Return ``dist`` and ``grid`` of a new array that is to lie as ``a``."""
-    return (None if a.here is not None else a), None
+    return (None if isinstance(a, np.ndarray) or a.here is not None else a), None
 
 
 def _sums(p: ArrayLike, session: Session) -> Array:
@@ -587,8 +602,19 @@ def _near(p: ArrayLike | None) -> bool:
     return not isinstance(p, Array) or p.here is not None
 
 
-def _take(a: Array, index: Array | slice, axis: int) -> Array:
-    return a[(*[slice(None)] * axis, index)]
+def _take_along(a: Array | np.ndarray, index: Array, axis: int) -> Any:
+    """Return the elements of each 1-D slice at places of its own."""
+    if isinstance(a, np.ndarray):
+        return np.take_along_axis(a, np.asarray(index), axis)
+    return take_along_axis(a, index, axis)
+
+
+def _take(a: Array | np.ndarray, index: Array | slice, axis: int) -> Any:
+    """Return slices along an axis; of NumPy's arrays the index is read, and an array comes."""
+    key: list[Any] = [slice(None)] * axis
+    if isinstance(a, np.ndarray):
+        return a[(*key, np.asarray(index), ...)]
+    return a[(*key, index)]
 
 
 def _check_choice(n: int, number: int, replace: bool, p: ArrayLike | None) -> None:

@@ -6,6 +6,8 @@ processor's vector instructions. Otherwise they are NumPy's.
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 from functools import lru_cache
 from math import pi, prod
 from types import ModuleType
@@ -13,8 +15,18 @@ from types import ModuleType
 import numpy as np
 
 from distnb.engines.collectives.single_engine import SingleEngine
+from distnb.engines.fusion.compiler import short_turns
 
-__all__ = ["TILE", "Transform", "Twiddle", "length", "transform", "transform_slices", "twiddles"]
+__all__ = [
+    "TILE",
+    "Transform",
+    "Twiddle",
+    "length",
+    "prepare",
+    "transform",
+    "transform_slices",
+    "twiddles",
+]
 
 #: Bytes of a tile, before and after the transform.
 TILE = 1 << 20
@@ -114,6 +126,20 @@ def _library() -> ModuleType:
     except ImportError:
         return np.fft
     return found
+
+
+def prepare() -> None:
+    """Load the module with the fastest transforms in a thread: the first one need not wait for it.
+
+    To load it takes as long as a transform of ten million numbers.
+    """
+
+    def load() -> None:
+        with contextlib.suppress(Exception), short_turns():  # who needs it is told
+            _library()
+
+    with contextlib.suppress(RuntimeError, MemoryError):  # no room for a thread: it is loaded late
+        _thread.start_new_thread(load, ())  # Thread.start() would wait for ever for room
 
 
 def twiddles(power: np.ndarray, order: int, sign: int) -> np.ndarray:

@@ -19,6 +19,7 @@ import numpy as np
 from distnb.common.errors import explain
 from distnb.common.interrupts import interruptible, listen, wake_main
 from distnb.common.machine import cores, node_memory
+from distnb.engines.collectives.fourier import prepare
 from distnb.engines.linalg import blacs
 from distnb.engines.runtime.comm import (
     Comm,
@@ -72,6 +73,7 @@ def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[s
     _keep_mpi()
     listen(lambda: any(worker.stopping for worker in list(_WORKERS.values())))
     _WORKERS[session], info = _joined(_comm_of(first), _user_namespace(), pool_bytes, shared)
+    prepare()
     return info
 
 
