@@ -9,6 +9,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 import distnb as dnb
 from distnb.client.lasting import kept_arrays, visiting
@@ -176,8 +177,7 @@ def test_a_notebook_that_ends_in_order_and_what_closing_does(notebook):
     assert "a  (200000,) float64, 1.6 MB" in done.stdout, done.stderr
     session = dnb.attach()
     assert float(session["a"][-1]) == 199999
-    with pytest.raises(dnb.EngineError, match="one that is attached here"):
-        dnb.attach()
+    assert dnb.attach() is session
     session["a"] += 1
     session["b"] = session["a"][1:]
     del session["a"]
@@ -191,9 +191,10 @@ def test_a_notebook_that_ends_in_order_and_what_closing_does(notebook):
         keeping._ENGINES, before = 0.1, keeping._ENGINES  # it is this process that has it mapped
         try:
             keeping.mapped_by, there = (lambda fd: [os.getpid()]), keeping.mapped_by
-            dnb.attach()
+            kept_arrays.take_up(keeping.found()[0])
         finally:
             keeping._ENGINES, keeping.mapped_by = before, there
+            session.close()
 
 
 def test_what_a_script_has_written_last(notebook):
@@ -254,9 +255,19 @@ def test_engines_of_another_number(notebook, engines):
 
 @pytest.mark.tier("test-all")
 def test_one_of_several_is_chosen(notebook, capsys):
-    for k in range(2):
+    """One that is attached is gone on with, whatever else there is."""
+    for k in range(3):
         done = notebook(f"session['a'] = dnb.ones(3, dist='block') * {k}\ndie()")
         assert done.returncode == -signal.SIGKILL, done.stderr
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "distnb")
+    session = dnb.attach()
+    shell.run_line_magic("distnb", "attach")
+    assert shell.user_ns["a"].session is session
+    assert shell.user_ns["a"].tolist() == [2, 2, 2]
+    shell.run_line_magic("distnb", "stop")
+    shell.run_line_magic("unload_ext", "distnb")
+    InteractiveShell.clear_instance()
     first, second = dnb.others()
     assert first._ipython_key_completions_() == ["a"]
     with first.attach() as session:

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
 
@@ -288,9 +288,9 @@ def attach() -> Session:
 
     As many engines start, on the memory in which its arrays lie: nothing is read, sent or copied.
     Of several sessions that nobody uses the last is taken; ``dnb.others()[k].attach()`` takes
-    another. Arrays are as they were after the last cell, or, if a cell was running, as they were
-    when it ended; those that engines were writing in place then may be half written, and raise
-    :class:`distnb.LostArrayError`.
+    another. If this notebook has attached one already, that is returned. Arrays are as they were
+    after the last cell, or, if a cell was running, as they were when it ended; those that engines
+    were writing in place then may be half written, and raise :class:`distnb.LostArrayError`.
 
     Returns
     -------
@@ -315,17 +315,26 @@ def attach() -> Session:
     >>> session["T"].sum()  # doctest: +SKIP
     1000000.0
     """
-    keeping = current.keeping()
-    there = keeping.found()
+    there = current.keeping().found()
+    for mine in reversed(current.open_sessions()):
+        if mine.keeping is not None and mine.keeping.taken:
+            mine.users += 1
+            print(_told(mine, there))
+            return current.become_current(mine)
     free = [kept for kept in there if not kept.pid]
     if not free:
-        got, do = "none", "begin with dnb.start(keep='1 h')"
-        if there:
-            got, do = f"one that process {there[-1].pid} uses", "end that, or see dnb.others()"
-        if there and there[-1].pid == os.getpid():
-            got, do = "one that is attached here", "go on with dnb.session()"
-        raise EngineError(explain("kept session", got, "one that nobody uses", do))
+        raise EngineError(_none_free(there))
     return take_up(free[-1])
+
+
+def _none_free(there: Sequence[Kept]) -> str:
+    """Return why there is no session that can be attached."""
+    got, do = "none", "begin with dnb.start(keep='1 h')"
+    if there:
+        got, do = f"one that process {there[-1].pid} uses", "end that, or see dnb.others()"
+    if there and there[-1].pid == os.getpid():
+        got, do = "one that was started here", "go on with dnb.session()"
+    return explain("kept session", got, "one that nobody uses", do)
 
 
 def take_up(kept: Kept) -> Session:
@@ -350,7 +359,7 @@ def take_up(kept: Kept) -> Session:
         session.keeping = None
         session.close()
         raise
-    print(_told(session, len([kept for kept in keeping.found() if not kept.pid])))
+    print(_told(session, keeping.found()))
     return session
 
 
@@ -391,8 +400,9 @@ def _base(session: Session, made: Create, memory: np.ndarray, torn: bool) -> Any
     return Array.made(base, View.whole(shape))
 
 
-def _told(session: Session, more: int) -> str:
+def _told(session: Session, there: Sequence[Kept]) -> str:
     """Return what is attached, and how many other sessions are kept."""
+    more = len([kept for kept in there if not kept.pid])
     names = ", ".join(session.named) or "none"
     plural = "s" if session.size > 1 else ""
     told = f"distnb: {session.size} engine{plural} on the arrays that were kept: {names}"

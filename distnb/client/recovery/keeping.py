@@ -75,6 +75,8 @@ class Keeping:
         self, memory: SharedMemory, facts: dict[str, Any], line: socket.socket | None = None
     ) -> None:
         self.facts = facts
+        #: Whether it is that of a notebook before this one.
+        self.taken = line is not None
         self._memory = memory
         self._line = line
         self._owner = os.getpid()

@@ -33,6 +33,7 @@ from distnb.measure.quantities import counted, size_text
 
 __all__ = [
     "arrays_of",
+    "become_current",
     "check_room",
     "connect",
     "in_use",
@@ -59,7 +60,8 @@ _SOON = 0.5
 Origin = tuple[Any, ...]
 
 
-def _become_current(made: Session) -> Session:
+def become_current(made: Session) -> Session:
+    """Let arrays be made in a session from now on."""
     _CURRENT[:] = [s for s in _CURRENT if not s.closed and s is not made] + [made]
     _IN_USE.clear()
     return made
@@ -122,7 +124,7 @@ def _again(found: Session, how: str) -> Session:
     others = f"; dnb.{how} makes another" if how else ""
     run = "run" if found.size > 1 else "runs"
     print(f"distnb: {counted(found.size, 'engine')} {run} already, with {arrays_of(found)}{others}")
-    return _become_current(found)
+    return become_current(found)
 
 
 def arrays_of(found: Session) -> str:
@@ -213,7 +215,7 @@ def start(
         raise
     if found is not None:  # only now: if there had been no others, it would go on
         _replace(found)
-    return _become_current(made)
+    return become_current(made)
 
 
 def started(n: int, segment: SharedSegment | None = None, **options: Any) -> Session:
@@ -230,7 +232,7 @@ def started(n: int, segment: SharedSegment | None = None, **options: Any) -> Ses
     except BaseException:
         made.close()
         raise
-    return _become_current(made)
+    return become_current(made)
 
 
 def _keep(made: Session, seconds: float | None) -> None:
@@ -308,7 +310,7 @@ def connect(
     made = Session(_reach(found, source))
     made.origin = origin if client is None else ()
     made.recovery.prepare()
-    return _become_current(made)
+    return become_current(made)
 
 
 def _seconds(timeout: object) -> float:
@@ -372,7 +374,7 @@ def spmd(comm: object = None) -> Session:
     """
     transport = Spmd(comm)
     transport.worker.together.line = user_line
-    return _become_current(Session(transport))
+    return become_current(Session(transport))
 
 
 def inprocess(n: int = 1) -> Session:
@@ -398,7 +400,7 @@ def inprocess(n: int = 1) -> Session:
     ...     dnb.arange(7).sum().item()
     21
     """
-    return _become_current(Session(InProcess(check_count("n", n))))
+    return become_current(Session(InProcess(check_count("n", n))))
 
 
 def subset(engines: int, session: Session | None = None) -> Session:
@@ -436,7 +438,7 @@ def subset(engines: int, session: Session | None = None) -> Session:
     whole = need(session)
     made = Session(whole.transport.subset(check_count("engines", engines, whole.size)))
     made.recovery.prepare()
-    return _become_current(made)
+    return become_current(made)
 
 
 def session() -> Session:
