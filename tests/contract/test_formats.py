@@ -144,6 +144,23 @@ def test_hdf5_links_into_other_files(here, session):
     same(dnb.open("far/o.h5", "q")[...], np.arange(7))
 
 
+def test_hdf5_with_elements_in_files_beside_it(here, session):
+    """They are where the notebook works when it opens one, whoever reads them, and whenever."""
+    h5py, above = pytest.importorskip("h5py"), os.getcwd()
+    for name, k in (("one", 1), ("two", 2)):
+        os.mkdir(name)
+        os.chdir(name)
+        with h5py.File("e.h5", "w") as file:
+            made = file.create_dataset("x", (10,), "i4", external=[("x.raw", 0, 40)])
+            made[...] = np.arange(10) * k
+        os.chdir(above)
+    os.chdir("one")
+    found = dnb.open("e.h5")
+    os.chdir("../two")
+    same(found.read(dist="block"), np.arange(10, dtype="i4"))
+    same(dnb.open("e.h5")[1:4], np.arange(1, 4, dtype="i4") * 2)
+
+
 def test_what_zarr_3_0_raises_where_an_array_is(here, session, monkeypatch):
     zarr = pytest.importorskip("zarr")
     if session.transport.rank is not None:
