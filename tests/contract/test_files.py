@@ -818,6 +818,18 @@ def test_lines_that_end_in_carriage_returns_alone(here, session):
         same(getattr(dnb, read)("t.txt"), getattr(np, read)("t.txt"))
 
 
+def test_lines_to_be_skipped_end_in_carriage_returns_too(here, session):
+    pytest.importorskip("pyarrow")
+    with open("t.txt", "wb") as file:
+        file.write(b"a\rb c\r\r\n1 2\n3 4\r5 6\r\n7 8\n")
+    for skip in (3, 4, 5):
+        same(dnb.loadtxt("t.txt", skiprows=skip), np.loadtxt("t.txt", skiprows=skip))
+        expected = np.genfromtxt("t.txt", skip_header=skip)
+        same(dnb.genfromtxt("t.txt", skip_header=skip), expected)
+        found = dnb.read_csv("t.txt", skiprows=skip, names=["x", "y"], delimiter=" ", dtype=float)
+        same(found["y"], expected[:, 1])
+
+
 def test_integers_without_a_sign_are_exact(here, session):
     pytest.importorskip("pyarrow")
     x = 2**64 - 1 - np.arange(60, dtype="u8")

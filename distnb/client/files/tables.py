@@ -189,7 +189,7 @@ def _check_text(path: str, lines: list[bytes]) -> None:
     got = ""
     if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
         got, do = "UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"
-    elif b"\r" in begin.rstrip(b"\r\n") and len(lines) == 1:
+    elif begin.endswith(b"\r") and not any(line.endswith(b"\n") for line in lines):
         got, do = "lines that end in carriage returns alone", "convert it: tr '\\r' '\\n'"
     if got:
         raise ValueError(explain(f"file {path}", got, "lines of UTF-8", do))
