@@ -200,7 +200,10 @@ def _table(
     except ValueError:  # an integer column may have signs or fractions later on
         if (plain := _unsigned(text, options)) != text:
             return _table(plain, names, wanted, kinds, free, options)
-        wider = {k: "<f8" if k in free and fails(k) else v for k, v in kinds.items()}
+        later = [
+            k for k in wanted if k in free and kinds[k] != "|b1"
+        ]  # which are text, with numbers
+        wider = kinds | {k: "<f8" for k in later if fails(k)}
         if wider == kinds:
             raise
         table = table_of(text, names, wanted, wider, options)
@@ -217,7 +220,7 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def _check_rounding(name: str, kind: np.dtype, floats: Any, texts: Any) -> None:
-    """Raise ValueError if what does not fit an integer dtype is another one of 64 bits.
+    """Raise ValueError if what does not fit an integer dtype is another integer of 64 bits.
 
     Engines whose lines have none of these would give integers, and all together rounded floats.
     """
@@ -226,7 +229,9 @@ def _check_rounding(name: str, kind: np.dtype, floats: Any, texts: Any) -> None:
     found, bounds = floats.to_numpy(), np.iinfo(kind)
     for k in np.flatnonzero((found < float(bounds.min)) | (found >= float(bounds.max))).tolist():
         text = str(texts[k])
-        if _WHOLE.fullmatch(text) and -(2**63) <= int(text) < 2**64:
+        if not _WHOLE.fullmatch(text) or bounds.min <= int(text) <= bounds.max:
+            continue
+        if -(2**63) <= int(text) < 2**64:
             exact = "'u8', or " if kind.kind == "i" else ""
             do = f"give dtype={{{name!r}: ...}}: {exact}'f8' to round"
             raise ValueError(f"{text} is no {kind}, as the lines before; {do}")

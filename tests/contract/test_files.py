@@ -933,6 +933,20 @@ def test_integers_that_do_not_fit_later_on_are_not_rounded(here, session, monkey
         assert dnb.read_csv("t.csv")["x"].dtype == float
 
 
+def test_dtypes_are_the_same_however_lines_fall_to_engines(here, session, blocks, monkeypatch):
+    pytest.importorskip("pyarrow")
+    from distnb.client.files import tables
+
+    monkeypatch.setattr(tables, "_HEAD", 50)
+    write_text("t.csv", "x\n" + "False\n" * 100 + "-1\n" * 400)
+    with pytest.raises(ValueError, match="line 102: got '-1' .*to bool"):
+        dnb.read_csv("t.csv")
+    largest = 2**64 - 1
+    for late in (1, 400):
+        write_text("t.csv", "x\n" + f"{largest}\n" * 100 + "0.5\n" * late)
+        same(dnb.read_csv("t.csv")["x"], np.array([float(largest)] * 100 + [0.5] * late))
+
+
 def _as_numpy(name, text, **options):
     """Read lines by both: the same elements, or errors of the same type."""
     with open("l.txt", "wb") as file:
