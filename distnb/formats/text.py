@@ -23,6 +23,7 @@ __all__ = [
     "quotes_of",
     "share",
     "table_of",
+    "without_comments",
 ]
 
 
@@ -86,6 +87,42 @@ def _unsigned(text: bytes, options: dict[str, Any]) -> bytes:
     return text[1:] if re.match(rb"\+[\d.]", text) else text
 
 
+def _quotes_in(text: bytes, options: dict[str, Any]) -> Quotes | None:
+    """Return how fields are quoted, if some of a text may be."""
+    given = quotes_of(options)
+    quotes = Quotes(*given) if given else None
+    return quotes if quotes is not None and text in quotes else None
+
+
+def without_comments(text: bytes, options: dict[str, Any]) -> bytes:
+    r"""Return a text without its comments; what begins one does not in quotes.
+
+    >>> without_comments(b'"a#1",b # c\n', {"comment": "#", "quote": '"', "delimiter": ","})
+    b'"a#1",b \n'
+    """
+    if not options["comment"]:
+        return text
+    quotes = _quotes_in(text, options)
+    return quotes.without_comments(text) if quotes else _without(text, options["comment"])
+
+
+def _without_blank(text: bytes, quotes: Quotes | None, delimiter: str) -> bytes:
+    r"""Return a text with nothing in lines of blanks, over which pandas passes.
+
+    >>> _without_blank(b"  \n1, 2\n \t\r\n 3,4", None, ",")
+    b'\n1, 2\n\r\n 3,4'
+    """
+    blanks = [mark for mark in (b" ", b"\t") if mark != delimiter.encode()]
+    if not any(text.startswith(mark) or b"\n" + mark in text for mark in blanks):
+        return text
+    begun = b"\n" + text
+    shown = b"\n" + quotes.masked(text)[0] if quotes else begun
+    lines = re.compile(rb"\n[%b]+(?=[\r\n]|\Z)" % b"".join(blanks))
+    cuts = [0, *[k for found in lines.finditer(shown) for k in (found.start() + 1, found.end())]]
+    ends = [*cuts[1:], len(begun)]
+    return b"".join([begun[i:j] for i, j in zip(cuts[::2], ends[::2], strict=True)])[1:]
+
+
 def table_of(
     text: bytes,
     names: Sequence[str],
@@ -100,11 +137,9 @@ def table_of(
     csv = module(_csv, "read_csv()", "pyarrow", "csv")
     from pyarrow import from_numpy_dtype, py_buffer, string
 
-    given, comment = quotes_of(options), options["comment"]
-    quotes = Quotes(*given) if given else None
-    quoted = quotes is not None and text in quotes
-    if comment:
-        text = quotes.without_comments(text) if quotes and quoted else _without(text, comment)
+    quotes = _quotes_in(text, options)
+    quoted = quotes is not None
+    text = without_comments(_without_blank(text, quotes, options["delimiter"]), options)
     if text.isspace():
         text = b""
     return csv.read_csv(

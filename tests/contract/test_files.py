@@ -657,6 +657,30 @@ def test_where_nothing_can_be_written_or_read(here, session):
         dnb.open("s.h5")
 
 
+def test_lines_of_blanks_and_comments_in_names(here, session, blocks):
+    """As pandas has them: what begins a comment does not in quotes, nor is a line there blank."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for text in (
+        'a,"b"\n1,2\n   \n5,6\n \t \r\n7,"8"\n',
+        '"a#1",b # c\n  \n1,2# d\n3,4\n',
+        'a,b,"c"\n1,2,"x\n  \ny"\n \n3,4,z\n',
+    ):
+        write_text("t.csv", text)
+        expected = pd.read_csv("t.csv", comment="#")
+        found = dnb.read_csv("t.csv", columns=[n.strip() for n in expected][:2], comment="#")
+        for x, n in zip(found.values(), expected, strict=False):
+            same(x, expected[n].to_numpy())
+
+
+def test_a_pipe_is_refused_and_not_read(here, session):
+    pytest.importorskip("pyarrow")
+    os.mkfifo("p")
+    for read in (dnb.read_csv, dnb.load, dnb.open):
+        with pytest.raises(OSError, match=r"p: got a pipe, .* copy it into a file"):
+            read("p")
+
+
 def test_names_of_columns_in_quotes(here, session, blocks):
     pytest.importorskip("pyarrow")
     write_text("t.csv", '"length, m",b,"the ""c"""\n' + "1,2,3\n" * 20)

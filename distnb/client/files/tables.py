@@ -26,7 +26,7 @@ from distnb.formats.libraries import arrow, parquet
 from distnb.formats.libraries.columns import COMPARISONS, Filter, Table, check_folder
 from distnb.formats.lines import Quotes, first_lines, line_of, located
 from distnb.formats.stored import stamp_of
-from distnb.formats.text import kinds_of, quotes_of, table_of
+from distnb.formats.text import kinds_of, quotes_of, table_of, without_comments
 from distnb.geometry.layout import make_layout
 
 __all__: list[str] = []
@@ -152,9 +152,8 @@ def _rows(lines: list[bytes], options: dict[str, Any]) -> list[bytes]:
 def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[list[str], int]:
     """Return the names in the first line that has any, and how many lines that took."""
     for k, line in enumerate(lines):
-        text = _decoded(path, line).rstrip("\r\n")
-        if options["comment"]:
-            text = text.split(options["comment"], 1)[0]
+        bare = _decoded(path, line).rstrip("\r\n").encode()
+        text = without_comments(bare, options).decode()
         if text.strip():
             how: Any = {"quotechar": options["quote"]} if options["quote"] else {"quoting": 3}
             import csv  # few need it
