@@ -534,6 +534,35 @@ def test_rows_of_parquet_that_match(here, session, monkeypatch, rows):
         dnb.read_parquet("t.parquet", filters=[("z", ">", 3)])
 
 
+def test_numbers_of_parquet_are_compared_with_numbers(here, session):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for part in ("1", "2"):
+        os.makedirs(f"f/s={part}")
+        columns = {"x": np.arange(3) * int(part), "h": pa.array([1, None, 3])}
+        pq.write_table(pa.table(columns), f"f/s={part}/a.parquet")
+    for filters in (
+        [("s", "in", ["1", "7"])],
+        [("s", "not in", {"1"})],
+        [("x", ">", None)],
+        [("h", "!=", None)],
+        [("x", "in", [np.int8(2), 4])],
+    ):
+        want = pq.read_table("f", columns=["x"], filters=filters)["x"].to_numpy()
+        same(dnb.read_parquet("f", columns=["x"], filters=filters)["x"], want)
+    largest = dnb.arange(5, dist="block").max()
+    same(dnb.read_parquet("f", columns=["x"], filters=[("x", "==", largest)])["x"], np.array([4]))
+    for one in (
+        ("s", "==", "1"),
+        ("x", "<", "3"),
+        ("x", "in", ["2"]),
+        ("h", ">", date(2024, 1, 1)),
+    ):
+        with pytest.raises(
+            TypeError, match=rf"filters: got \('{one[0]}', .* numbers, as the column"
+        ):
+            dnb.read_parquet("f", columns=["x"], filters=[one])
+
+
 def test_rows_of_parquet_whose_integers_would_be_rounded(here, session):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     n = 2**60

@@ -284,7 +284,8 @@ def read_parquet(
     Raises
     ------
     TypeError
-        For columns of text and the like; they are named.
+        For columns of text and the like, and for numbers that are compared with text; they are
+        named.
     ValueError
         For a column that is not in all files; the first one without it is named.
 
@@ -394,6 +395,7 @@ def _filtered(
     """Return the rows of columns that match."""
     compared = [name for each in filters for name, _, _ in each]
     table.check(compared, numbers=False)
+    filters = [[_comparable(table, *each) for each in some] for some in filters]
     groups = table.matching(filters)
     read = {
         name: read_view(*table.column(name, groups), session=session)
@@ -413,6 +415,12 @@ def _filtered(
     return {name: x.redistribute(*where) for name, x in found.items()}
 
 
+def _comparable(table: Table, name: str, comparison: str, value: object) -> Filter:
+    """Return a filter that compares numbers with numbers; raise TypeError for others."""
+    numbers = table.is_of_numbers(name)
+    return name, comparison, table.numeric(name, comparison, value) if numbers else value
+
+
 def _are_integers(value: object) -> bool:
     """Tell whether a number, or each of several, is an integer of 64 bits, as Arrow compares."""
     values: Any = value if isinstance(value, list | tuple | set | frozenset) else [value]
@@ -421,7 +429,9 @@ def _are_integers(value: object) -> bool:
 
 
 def _matches(x: Any, comparison: str, value: Any) -> Any:
-    """Return which elements match."""
+    """Return which elements match; with what is missing none does."""
+    if value is None:
+        return np.zeros_like(x, bool)
     if comparison in ("in", "not in"):
         found = reduce(or_, [x == each for each in value], np.zeros_like(x, bool))
         return found if comparison == "in" else ~found
