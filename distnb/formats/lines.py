@@ -39,6 +39,8 @@ _LONGEST = 1 << 26
 #: Bytes that the header of a frame of Zstandard has at most.
 _FRAME = 18
 _END, _SPACE = b"\n "
+#: Lines that end at a line feed.
+_ENDED = re.compile(rb"[^\n]*\n|[^\n]+")
 #: What text is quoted by: quote, delimiter, and what begins a comment, if anything does.
 Given: TypeAlias = tuple[str, str, str | None]
 #: Whether a text ends within quotes, for one that begins without and one that begins within.
@@ -110,20 +112,23 @@ def _zstandard() -> Any:
     return zstandard
 
 
-def first_lines(path: str, n: int, skip: int = 0) -> tuple[int, list[bytes]]:
-    """Return some lines after those to be skipped, and where they begin."""
+def first_lines(path: str, n: int, skip: int = 0, returns: bool = True) -> tuple[int, list[bytes]]:
+    """Return some lines after those to be skipped, and where they begin.
+
+    ``returns``: whether a carriage return alone ends one, too, as for NumPy and pandas.
+    """
     with open_text(path) as file:
-        lines = _lines(file)
+        lines = _lines(file, returns)
         start = sum([len(line) for line in islice(lines, skip)])
         return start, list(islice(lines, n))
 
 
-def _lines(file: Any) -> Iterator[bytes]:
+def _lines(file: Any, returns: bool) -> Iterator[bytes]:
     rest = b""
     while some := file.read(1 << 16):
-        found = (rest + some).split(b"\n")
-        rest = found.pop()
-        yield from [line + b"\n" for line in found]
+        text = rest + some
+        *found, rest = text.splitlines(keepends=True) if returns else _ENDED.findall(text)
+        yield from found  # the last one may go on
     if rest:
         yield rest
 

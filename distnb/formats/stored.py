@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import prod
@@ -103,7 +104,7 @@ class Writer(Protocol):
 def stamp_of(path: str) -> Ints:
     """Return what tells a file from another one: its length, and when it was written.
 
-    Raises what opening it would raise, and IsADirectoryError for a folder.
+    Raises what opening it would raise, IsADirectoryError for a folder, and OSError for a pipe.
     """
     if is_address(path):
         return stamp_at(path)
@@ -117,6 +118,9 @@ def stamp_of(path: str) -> Ints:
                 "name a file in it, or give distnb.open its format",
             )
         )
+    if stat.S_ISFIFO(found.st_mode):
+        do = "copy it into a file, or let NumPy or pandas read it"
+        raise OSError(explain(f"file {path}", "a pipe", "a file, of which parts are read", do))
     return (found.st_size, found.st_mtime_ns)
 
 

@@ -10,7 +10,7 @@ from distnb.common.addresses import is_address, read_range
 from distnb.formats import archives, npy, plain
 from distnb.formats.encodings import PACKED
 from distnb.formats.libraries import arrow, hdf5, images, parquet, tiff, zarrs
-from distnb.formats.stored import Place, Reader, Stored, Writer
+from distnb.formats.stored import Place, Reader, Stored, Writer, stamp_of
 from distnb.geometry.views import View
 
 __all__ = ["FORMATS", "OTHERS", "Format", "format_of", "reader_of", "writer_of"]
@@ -166,6 +166,7 @@ def format_of(path: str) -> str:
         return "zarr" if zarrs.is_zarr(path) else named or "parquet"
     if named == "zarr":  # a zip file
         return named
+    stamp_of(path)  # which refuses a pipe, that would be read
     with open(path, "rb") as file:
         found = _by_magic(file.read(_BEGIN), named)
     return "zarr" if found == "npz" and zarrs.in_zip(path) else found

@@ -23,6 +23,7 @@ __all__ = [
     "quotes_of",
     "share",
     "table_of",
+    "without_comments",
 ]
 
 
@@ -86,6 +87,42 @@ def _unsigned(text: bytes, options: dict[str, Any]) -> bytes:
     return text[1:] if re.match(rb"\+[\d.]", text) else text
 
 
+def _quotes_in(text: bytes, options: dict[str, Any]) -> Quotes | None:
+    """Return how fields are quoted, if some of a text may be."""
+    given = quotes_of(options)
+    quotes = Quotes(*given) if given else None
+    return quotes if quotes is not None and text in quotes else None
+
+
+def without_comments(text: bytes, options: dict[str, Any]) -> bytes:
+    r"""Return a text without its comments; what begins one does not in quotes.
+
+    >>> without_comments(b'"a#1",b # c\n', {"comment": "#", "quote": '"', "delimiter": ","})
+    b'"a#1",b \n'
+    """
+    if not options["comment"]:
+        return text
+    quotes = _quotes_in(text, options)
+    return quotes.without_comments(text) if quotes else _without(text, options["comment"])
+
+
+def _without_blank(text: bytes, quotes: Quotes | None, delimiter: str) -> bytes:
+    r"""Return a text with nothing in lines of blanks, over which pandas passes.
+
+    >>> _without_blank(b"  \n1, 2\n \t\r\n 3,4", None, ",")
+    b'\n1, 2\n\r\n 3,4'
+    """
+    blanks = [mark for mark in (b" ", b"\t") if mark != delimiter.encode()]
+    if not any(text.startswith(mark) or b"\n" + mark in text for mark in blanks):
+        return text
+    begun = b"\n" + text
+    shown = b"\n" + quotes.masked(text)[0] if quotes else begun
+    lines = re.compile(rb"\n[%b]+(?=[\r\n]|\Z)" % b"".join(blanks))
+    cuts = [0, *[k for found in lines.finditer(shown) for k in (found.start() + 1, found.end())]]
+    ends = [*cuts[1:], len(begun)]
+    return b"".join([begun[i:j] for i, j in zip(cuts[::2], ends[::2], strict=True)])[1:]
+
+
 def table_of(
     text: bytes,
     names: Sequence[str],
@@ -100,11 +137,9 @@ def table_of(
     csv = module(_csv, "read_csv()", "pyarrow", "csv")
     from pyarrow import from_numpy_dtype, py_buffer, string
 
-    given, comment = quotes_of(options), options["comment"]
-    quotes = Quotes(*given) if given else None
-    quoted = quotes is not None and text in quotes
-    if comment:
-        text = quotes.without_comments(text) if quotes and quoted else _without(text, comment)
+    quotes = _quotes_in(text, options)
+    quoted = quotes is not None
+    text = without_comments(_without_blank(text, quotes, options["delimiter"]), options)
     if text.isspace():
         text = b""
     return csv.read_csv(
@@ -200,7 +235,10 @@ def _table(
     except ValueError:  # an integer column may have signs or fractions later on
         if (plain := _unsigned(text, options)) != text:
             return _table(plain, names, wanted, kinds, free, options)
-        wider = {k: "<f8" if k in free and fails(k) else v for k, v in kinds.items()}
+        later = [
+            k for k in wanted if k in free and kinds[k] != "|b1"
+        ]  # which are text, with numbers
+        wider = kinds | {k: "<f8" for k in later if fails(k)}
         if wider == kinds:
             raise
         table = table_of(text, names, wanted, wider, options)
@@ -217,7 +255,7 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def _check_rounding(name: str, kind: np.dtype, floats: Any, texts: Any) -> None:
-    """Raise ValueError if what does not fit an integer dtype is another one of 64 bits.
+    """Raise ValueError if what does not fit an integer dtype is another integer of 64 bits.
 
     Engines whose lines have none of these would give integers, and all together rounded floats.
     """
@@ -226,7 +264,9 @@ def _check_rounding(name: str, kind: np.dtype, floats: Any, texts: Any) -> None:
     found, bounds = floats.to_numpy(), np.iinfo(kind)
     for k in np.flatnonzero((found < float(bounds.min)) | (found >= float(bounds.max))).tolist():
         text = str(texts[k])
-        if _WHOLE.fullmatch(text) and -(2**63) <= int(text) < 2**64:
+        if not _WHOLE.fullmatch(text) or bounds.min <= int(text) <= bounds.max:
+            continue
+        if -(2**63) <= int(text) < 2**64:
             exact = "'u8', or " if kind.kind == "i" else ""
             do = f"give dtype={{{name!r}: ...}}: {exact}'f8' to round"
             raise ValueError(f"{text} is no {kind}, as the lines before; {do}")

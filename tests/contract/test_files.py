@@ -657,6 +657,30 @@ def test_where_nothing_can_be_written_or_read(here, session):
         dnb.open("s.h5")
 
 
+def test_lines_of_blanks_and_comments_in_names(here, session, blocks):
+    """As pandas has them: what begins a comment does not in quotes, nor is a line there blank."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for text in (
+        'a,"b"\n1,2\n   \n5,6\n \t \r\n7,"8"\n',
+        '"a#1",b # c\n  \n1,2# d\n3,4\n',
+        'a,b,"c"\n1,2,"x\n  \ny"\n \n3,4,z\n',
+    ):
+        write_text("t.csv", text)
+        expected = pd.read_csv("t.csv", comment="#")
+        found = dnb.read_csv("t.csv", columns=[n.strip() for n in expected][:2], comment="#")
+        for x, n in zip(found.values(), expected, strict=False):
+            same(x, expected[n].to_numpy())
+
+
+def test_a_pipe_is_refused_and_not_read(here, session):
+    pytest.importorskip("pyarrow")
+    os.mkfifo("p")
+    for read in (dnb.read_csv, dnb.load, dnb.open):
+        with pytest.raises(OSError, match=r"p: got a pipe, .* copy it into a file"):
+            read("p")
+
+
 def test_names_of_columns_in_quotes(here, session, blocks):
     pytest.importorskip("pyarrow")
     write_text("t.csv", '"length, m",b,"the ""c"""\n' + "1,2,3\n" * 20)
@@ -818,6 +842,18 @@ def test_lines_that_end_in_carriage_returns_alone(here, session):
         same(getattr(dnb, read)("t.txt"), getattr(np, read)("t.txt"))
 
 
+def test_lines_to_be_skipped_end_in_carriage_returns_too(here, session):
+    pytest.importorskip("pyarrow")
+    with open("t.txt", "wb") as file:
+        file.write(b"a\rb c\r\r\n1 2\n3 4\r5 6\r\n7 8\n")
+    for skip in (3, 4, 5):
+        same(dnb.loadtxt("t.txt", skiprows=skip), np.loadtxt("t.txt", skiprows=skip))
+        expected = np.genfromtxt("t.txt", skip_header=skip)
+        same(dnb.genfromtxt("t.txt", skip_header=skip), expected)
+        found = dnb.read_csv("t.txt", skiprows=skip, names=["x", "y"], delimiter=" ", dtype=float)
+        same(found["y"], expected[:, 1])
+
+
 def test_integers_without_a_sign_are_exact(here, session):
     pytest.importorskip("pyarrow")
     x = 2**64 - 1 - np.arange(60, dtype="u8")
@@ -919,6 +955,20 @@ def test_integers_that_do_not_fit_later_on_are_not_rounded(here, session, monkey
     for late in ("1.5", "1e19", "", "36893488147419103232"):  # of floats nobody expects more
         write_text("t.csv", "x,y\n" + "".join([*some, f"{late},3\n", *some]))
         assert dnb.read_csv("t.csv")["x"].dtype == float
+
+
+def test_dtypes_are_the_same_however_lines_fall_to_engines(here, session, blocks, monkeypatch):
+    pytest.importorskip("pyarrow")
+    from distnb.client.files import tables
+
+    monkeypatch.setattr(tables, "_HEAD", 50)
+    write_text("t.csv", "x\n" + "False\n" * 100 + "-1\n" * 400)
+    with pytest.raises(ValueError, match="line 102: got '-1' .*to bool"):
+        dnb.read_csv("t.csv")
+    largest = 2**64 - 1
+    for late in (1, 400):
+        write_text("t.csv", "x\n" + f"{largest}\n" * 100 + "0.5\n" * late)
+        same(dnb.read_csv("t.csv")["x"], np.array([float(largest)] * 100 + [0.5] * late))
 
 
 def _as_numpy(name, text, **options):

@@ -144,6 +144,23 @@ def test_hdf5_links_into_other_files(here, session):
     same(dnb.open("far/o.h5", "q")[...], np.arange(7))
 
 
+def test_hdf5_with_elements_in_files_beside_it(here, session):
+    """They are where the notebook works when it opens one, whoever reads them, and whenever."""
+    h5py, above = pytest.importorskip("h5py"), os.getcwd()
+    for name, k in (("one", 1), ("two", 2)):
+        os.mkdir(name)
+        os.chdir(name)
+        with h5py.File("e.h5", "w") as file:
+            made = file.create_dataset("x", (10,), "i4", external=[("x.raw", 0, 40)])
+            made[...] = np.arange(10) * k
+        os.chdir(above)
+    os.chdir("one")
+    found = dnb.open("e.h5")
+    os.chdir("../two")
+    same(found.read(dist="block"), np.arange(10, dtype="i4"))
+    same(dnb.open("e.h5")[1:4], np.arange(1, 4, dtype="i4") * 2)
+
+
 def test_what_zarr_3_0_raises_where_an_array_is(here, session, monkeypatch):
     zarr = pytest.importorskip("zarr")
     if session.transport.rank is not None:
@@ -515,6 +532,35 @@ def test_rows_of_parquet_that_match(here, session, monkeypatch, rows):
             dnb.read_parquet("t.parquet", filters=wrong)
     with pytest.raises(KeyError, match="column 'z'"):
         dnb.read_parquet("t.parquet", filters=[("z", ">", 3)])
+
+
+def test_numbers_of_parquet_are_compared_with_numbers(here, session):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for part in ("1", "2"):
+        os.makedirs(f"f/s={part}")
+        columns = {"x": np.arange(3) * int(part), "h": pa.array([1, None, 3])}
+        pq.write_table(pa.table(columns), f"f/s={part}/a.parquet")
+    for filters in (
+        [("s", "in", ["1", "7"])],
+        [("s", "not in", {"1"})],
+        [("x", ">", None)],
+        [("h", "!=", None)],
+        [("x", "in", [np.int8(2), 4])],
+    ):
+        want = pq.read_table("f", columns=["x"], filters=filters)["x"].to_numpy()
+        same(dnb.read_parquet("f", columns=["x"], filters=filters)["x"], want)
+    largest = dnb.arange(5, dist="block").max()
+    same(dnb.read_parquet("f", columns=["x"], filters=[("x", "==", largest)])["x"], np.array([4]))
+    for one in (
+        ("s", "==", "1"),
+        ("x", "<", "3"),
+        ("x", "in", ["2"]),
+        ("h", ">", date(2024, 1, 1)),
+    ):
+        with pytest.raises(
+            TypeError, match=rf"filters: got \('{one[0]}', .* numbers, as the column"
+        ):
+            dnb.read_parquet("f", columns=["x"], filters=[one])
 
 
 def test_rows_of_parquet_whose_integers_would_be_rounded(here, session):

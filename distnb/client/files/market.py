@@ -59,7 +59,7 @@ def _head_lines(path: str) -> list[bytes]:
     """Return the lines up to that of lengths: the first without a percent sign."""
     most = _HEAD
     while True:
-        _, lines = first_lines(path, most)
+        _, lines = first_lines(path, most, returns=False)
         for k, line in enumerate(lines):
             if line.strip() and not line.lstrip().startswith(b"%"):
                 return lines[: k + 1]

@@ -283,7 +283,7 @@ def load(
         )
     where: dict[str, Any] = {"dist": dist, "grid": grid, "session": session}
     path = path_of(file)
-    if path is None or is_stream(path):
+    if path is None:
         found = np.load(file, None, False, **options)  # type: ignore[arg-type]
         if not hasattr(found, "files"):
             return asarray(found, **where)

@@ -26,7 +26,7 @@ from distnb.formats.libraries import arrow, parquet
 from distnb.formats.libraries.columns import COMPARISONS, Filter, Table, check_folder
 from distnb.formats.lines import Quotes, first_lines, line_of, located
 from distnb.formats.stored import stamp_of
-from distnb.formats.text import kinds_of, quotes_of, table_of
+from distnb.formats.text import kinds_of, quotes_of, table_of, without_comments
 from distnb.geometry.layout import make_layout
 
 __all__: list[str] = []
@@ -66,8 +66,8 @@ def read_csv(
         Which columns; by default all, which have to be numbers then.
     dtype : dtype, or mapping of names to dtypes, optional
         By default bool, int64, uint64 or float64, whichever holds all that is in the first 10,000
-        lines, and float64 where later ones ask for it; integers of 64 bits that would be rounded
-        then are an error.
+        lines (float64 rounds what no integer dtype does), and float64 where later ones of numbers
+        have fractions; integers of 64 bits that the dtype does not hold are an error then.
     names : sequence of str, optional
         Of the columns, if the file has no line of names.
     delimiter, quote, decimal : str
@@ -152,9 +152,8 @@ def _rows(lines: list[bytes], options: dict[str, Any]) -> list[bytes]:
 def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[list[str], int]:
     """Return the names in the first line that has any, and how many lines that took."""
     for k, line in enumerate(lines):
-        text = _decoded(path, line).rstrip("\r\n")
-        if options["comment"]:
-            text = text.split(options["comment"], 1)[0]
+        bare = _decoded(path, line).rstrip("\r\n").encode()
+        text = without_comments(bare, options).decode()
         if text.strip():
             how: Any = {"quotechar": options["quote"]} if options["quote"] else {"quoting": 3}
             import csv  # few need it
@@ -189,7 +188,7 @@ def _check_text(path: str, lines: list[bytes]) -> None:
     got = ""
     if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
         got, do = "UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"
-    elif b"\r" in begin.rstrip(b"\r\n") and len(lines) == 1:
+    elif begin.endswith(b"\r") and not any(line.endswith(b"\n") for line in lines):
         got, do = "lines that end in carriage returns alone", "convert it: tr '\\r' '\\n'"
     if got:
         raise ValueError(explain(f"file {path}", got, "lines of UTF-8", do))
@@ -285,7 +284,8 @@ def read_parquet(
     Raises
     ------
     TypeError
-        For columns of text and the like; they are named.
+        For columns of text and the like, and for numbers that are compared with text; they are
+        named.
     ValueError
         For a column that is not in all files; the first one without it is named.
 
@@ -395,6 +395,7 @@ def _filtered(
     """Return the rows of columns that match."""
     compared = [name for each in filters for name, _, _ in each]
     table.check(compared, numbers=False)
+    filters = [[_comparable(table, *each) for each in some] for some in filters]
     groups = table.matching(filters)
     read = {
         name: read_view(*table.column(name, groups), session=session)
@@ -414,6 +415,12 @@ def _filtered(
     return {name: x.redistribute(*where) for name, x in found.items()}
 
 
+def _comparable(table: Table, name: str, comparison: str, value: object) -> Filter:
+    """Return a filter that compares numbers with numbers; raise TypeError for others."""
+    numbers = table.is_of_numbers(name)
+    return name, comparison, table.numeric(name, comparison, value) if numbers else value
+
+
 def _are_integers(value: object) -> bool:
     """Tell whether a number, or each of several, is an integer of 64 bits, as Arrow compares."""
     values: Any = value if isinstance(value, list | tuple | set | frozenset) else [value]
@@ -422,7 +429,9 @@ def _are_integers(value: object) -> bool:
 
 
 def _matches(x: Any, comparison: str, value: Any) -> Any:
-    """Return which elements match."""
+    """Return which elements match; with what is missing none does."""
+    if value is None:
+        return np.zeros_like(x, bool)
     if comparison in ("in", "not in"):
         found = reduce(or_, [x == each for each in value], np.zeros_like(x, bool))
         return found if comparison == "in" else ~found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Sequence
+from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import unquote
@@ -74,6 +75,20 @@ def _kind_of(value: str) -> str | None:
         with contextlib.suppress(ValueError, OverflowError):
             return np.array([kind("nan" if value == _NONE else value)]).dtype.str
     return None
+
+
+def _number(text: str | bytes) -> Any:
+    """Return the number that a text says; the text if it says none."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _is_number(value: Any) -> bool:
+    """Tell whether something is a real number: an array's without axes, too."""
+    kind = getattr(value, "dtype", None) or np.asarray(value).dtype
+    return kind.kind in "biuf" or (kind.kind == "O" and isinstance(value, Number))
 
 
 #: Column, comparison, and a number, or several.
@@ -213,6 +228,22 @@ class Table:
     def is_of_numbers(self, name: str) -> bool:
         """Tell whether a column is of numbers."""
         return self._dtype(name) is not None
+
+    def numeric(self, name: str, comparison: str, value: Any) -> Any:
+        """Return what a column of numbers is compared with; raise TypeError if that is no number.
+
+        As for pyarrow, it may be one of several as the names of folders say it.
+        """
+        several = comparison.endswith("in")
+        values = [each for each in value if each is not None] if several else [value]
+        if several and any(name in _in_names(self.path, file.path) for file in self._files):
+            values = [_number(each) if isinstance(each, str | bytes) else each for each in values]
+        wrong = [each for each in values if each is not None and not _is_number(each)]
+        if wrong:
+            got = f"({name!r}, {comparison!r}, {value!r})"
+            expected = f"numbers, as the column has ({np.dtype(self._dtype(name))})"
+            raise TypeError(explain("filters", got, expected, "compare it with these"))
+        return values if several else value
 
     def is_rounded(self, name: str) -> bool:
         """Tell whether a column of floats is of integers, of which large ones become others."""

@@ -175,7 +175,7 @@ def describe(path: str, name: str | None) -> tuple[Stored, View]:
         dtype = found.dtype.str
         if np.dtype(dtype) != found.dtype or not _as_numpys(found):
             offset = None
-        details = (found.name, offset)
+        details = (found.name, _folder(found), offset)
     return Stored("hdf5", path, stamp, shape, dtype, chunks, details), View.whole(shape)
 
 
@@ -227,6 +227,32 @@ def _offset(dataset: Any) -> int | None:
     return None if found is None else int(found)
 
 
+def _folder(dataset: Any) -> str:
+    """Return where the library looks for the files of elements that have no full path, if any.
+
+    By itself that is where a process works, which the notebook may have left since engines began.
+    """
+    if all(os.path.isabs(name) for name, _, _ in dataset.external or ()):
+        return ""
+    return os.path.join(os.getcwd(), _told_folder(dataset))
+
+
+def _told_folder(dataset: Any) -> str:
+    return os.fsdecode(dataset.id.get_access_plist().get_efile_prefix())
+
+
+def _opened_in(file: Any, name: str, folder: str) -> Any:
+    """Open a dataset whose elements are in files of a folder; raise ValueError if it is another."""
+    h5py = _h5py()
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    access.set_efile_prefix(os.fsencode(folder))
+    found = h5py.Dataset(h5py.h5d.open(file.id, name.encode(), access))
+    if (here := _told_folder(found)) != folder:  # which stands above what is told
+        got, do = f"HDF5_EXTFILE_PREFIX={here}", "set it before engines start, or not at all"
+        raise ValueError(explain(f"file {file.filename}", got, folder, do))
+    return found
+
+
 def _as_numpys(dataset: Any) -> bool:
     """Tell whether elements are in the file as NumPy has them: also of less bits, or as an enum."""
     kind = dataset.dtype
@@ -263,7 +289,8 @@ class _Datasets:
         self._file = _h5py().File(kept, "r+") if kept else _opened(stored.path, "r")
         self._path = stored.path
         with good(stored.path, "a good HDF5 file"):
-            self._data = self._file[stored.details[0]]
+            name, folder, _ = stored.details
+            self._data = _opened_in(self._file, name, folder) if folder else self._file[name]
 
     def close(self) -> None:
         """Close the file."""
@@ -296,17 +323,17 @@ def _slices(box: Box) -> tuple[slice, ...]:
 def reader(stored: Stored) -> Reader:
     """Open a dataset to read it."""
     check_same(stored.path, stored.stamp)
-    if stored.details[1] is None or not stored.nbytes:
+    if stored.details[-1] is None or not stored.nbytes:
         return _Datasets(stored)
-    return plain.reader(stored._replace(details=(stored.details[1],)))
+    return plain.reader(stored._replace(details=(stored.details[-1],)))
 
 
 def writer(stored: Stored) -> Writer:
     """Open a dataset to write it."""
     check_same(stored.path, ())
-    if stored.details[1] is None:
+    if stored.details[-1] is None:
         return unbroken(lambda: _Datasets(stored, _Kept(stored.path)))
-    return PlainWriter(stored._replace(details=(stored.details[1],)))
+    return PlainWriter(stored._replace(details=(stored.details[-1],)))
 
 
 def place(path: str, name: str | None, overwrite: bool) -> Place:
@@ -386,7 +413,7 @@ def _created(path: str, name: str | None, shape: Ints, dtype: np.dtype, options:
         chunks = tuple(made.chunks or ())
     if offset is not None:  # the library leaves the end of the file to whoever writes
         os.truncate(path, max(os.path.getsize(path), offset + int(np.prod(shape)) * dtype.itemsize))
-    return Stored("hdf5", path, (), shape, dtype.str, chunks, (name, offset))
+    return Stored("hdf5", path, (), shape, dtype.str, chunks, (name, "", offset))
 
 
 def _load_netcdf() -> Any:
@@ -424,4 +451,4 @@ def _created_netcdf(
         made = file.create_variable(name, dims, dtype, **given)
         made.attrs.update(attrs)
         chunks = tuple(made.chunks or ())
-    return Stored("hdf5", path, (), shape, dtype.str, chunks, (f"/{name.strip('/')}", None))
+    return Stored("hdf5", path, (), shape, dtype.str, chunks, (f"/{name.strip('/')}", "", None))
