@@ -167,8 +167,8 @@ def put_along_axis(
         put_advanced(x, along(x.shape, index, axis), values)
         return
     along((x.size,), index, 0)
-    flat = lazy_indices(x.session, [positions(index, x.size)], sure=True)
-    _place_flat(x, flat, values)
+    given = _typed(values, x.dtype)
+    put(x, index, np.broadcast_to(given, index.shape) if np.ndim(given) else given)
 
 
 @stands_for(np.place)
