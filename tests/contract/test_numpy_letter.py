@@ -503,6 +503,10 @@ WRITES = (
         f"r = A([1, 2, 3], 'b'); {way}"
         for value in ("np.uint8(200)", "np.int64(300)", "200", "2.7", "1j", "np.float64(2.7)")
         for way in (
+    *(
+        f"r = A(np.ones((3, 3)), 'b'); xp.fill_diagonal(r, {value})"
+        for value in ("[300]", "np.array([300])", "A([300, 1])", "[1.5, 2]")
+    ),
             f"r[A([True, False, True])] = {value}",
             f"r[[0, 1]] = {value}",
             f"r[A([0, 2])] = {value}",
@@ -540,6 +544,11 @@ WRITES = (
     "r = A([4.0, 9]); xp.sqrt(A([[1.0], [4]]), r)",
     "r = A([4.0, 9]); xp.add(r, 1, r[::-1])",
     "r = np.zeros(()); xp.multiply(A([2.0]), 0.5, out=r)",
+    *(
+        f"r = A([1, 2, 3], 'b'); r.flat{place} = {value}"
+        for place in ("", "[1:]", "[[0, 2]]")
+        for value in ("np.uint8(200)", "np.float64(2.7)", "200")
+    ),
     "r = np.zeros((2, 1)); xp.multiply(A([2.0]), 0.5, out=r)",
     "r = A([4.0, 9]); t = A([0.0, 0]); s = np.add(r, 1, out=t); s += 1; r[:] = t",
     "r = A([4.0, 9]); np.add(r[:1], r, out=r)",
@@ -577,6 +586,11 @@ WRITES = (
     "r = A(np.arange(9.0).reshape(3, 3)); xp.einsum('ij->ji', r)[0] = 7",
     "r = A(np.arange(9.0).reshape(3, 3)); xp.einsum('ij', r)[0] = 7",
     "r = A(np.arange(9.0).reshape(3, 3)); v = xp.einsum('...ij->...ji', r); v += 1",
+    *(
+        f"r = A([1, 0, 0], '{kind}'); r.fill({value})"
+        for kind in ("u1", "f8", "?")
+        for value in ("[300]", "A([300])", "np.array([2])", "A(7)", "np.array(7)", "[]")
+    ),
 )
 
 
