@@ -221,6 +221,12 @@ def test_arange(both):
     both("arange", 2, dtype=bool)
     both("arange", 1, 3, dtype=bool)
     both("arange", 5, dtype=bool)
+    both("arange", 5000, dtype=bool)
+    for args in ((300, 300), (5000, -1, 2), (2**64, 2**64), (1e300, 1e300), (1e18, 1e18)):
+        for dtype in ("i1", "u8", "?", "f8"):
+            both("arange", *args, dtype=dtype)
+    both("arange", 127, 128, dtype="i1")
+    both("arange", 1e18, 1e18 + 3000)  # steps that are lost in the rounding
     both("arange", 0, 300, 0.3, dtype="f2")
     both("arange", 300, dtype="i1")
     both("arange", 0, 20, 0.1, dtype="c8")

@@ -572,6 +572,19 @@ def test_lists_with_arrays_of_engines_have_their_elements(session):
             same(dnb.array([far.sum(), 1], dtype), np.array([6.0, 1], dtype))
 
 
+def test_putting_along_no_axis_leaves_an_array_where_it_is(session):
+    """It shares its memory with others, so it could not move to engines."""
+    a, x = dnb.arange(6), np.arange(6)
+    table = a.reshape(2, 3)
+    for values in ([7, 8, 9], 5, [6], [1, 2]):
+        agree(
+            lambda v=values: np.put_along_axis(x.reshape(2, 3), np.array([1, -1, 2]), v, None),
+            lambda v=values: dnb.put_along_axis(table, np.array([1, -1, 2]), v, None),
+        )
+        same(a, x)
+    assert a.layout.base.here
+
+
 def test_outputs_that_do_not_fit_are_refused(session):
     with setting(cutoff=1 << 17):
         v, whole = dnb.arange(4.0), dnb.arange(4)

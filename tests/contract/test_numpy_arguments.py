@@ -156,6 +156,7 @@ CASES = {
         "A(2.0).sum(where=False)",
         "xp.where(np.array(False), A(2.0).sum(), 3)",
         "xp.max(A(2.0), where=False, initial=7)",
+        "xp.maximum.reduce(A([1, 2]), axis=1, where=A([True, False]))",
     ),
 }
 

@@ -227,6 +227,9 @@ CASES = {
         "xp.pad(A([1, 2]), Level.ONE, constant_values=Level.THREE)",
         "xp.heaviside(A([0.0, 1]), Ratio(0.5))",
         "xp.interp(A([0.0, 2]), [1, 2], [3, 4], left=Ratio(0.5))",
+        "xp.interp(A([0.0, 2]), [0, 2**64], [1, 2])",
+        "xp.interp(2**64, A([0, 2]), A([1.0, 2]))",
+        "xp.interp(A([0.0, 2]), [0, 2j], [1, 2])",
         "xp.roll(A([1, 2, 3]), Level.ONE)",
         "xp.searchsorted(A([1, 2, 3]), Level.THREE)",
     ),
@@ -475,6 +478,11 @@ WRITES = (
     "r = A([1, 2, 3], 'f4'); xp.add.at(r, slice(None), 16777217)",
     "r = A([1, 2, 3], 'f2'); xp.multiply.at(r, slice(None), 0.1)",
     "r = A([1, 1, 1], 'u1'); xp.add.at(r, slice(None, None, 2), 300)",
+    *(
+        f"r = A([1, 1, 1], '{kind}'); xp.add.at(r, {place}, 2**64)"
+        for kind in ("b", "f4", "c16", "?")
+        for place in ("[0]", "slice(1)")
+    ),
     "r = A([1.0, 2]); x, y = xp.unstack(r); x += 5",
     "r = A(np.ones((2, 6))); h = xp.rot90(r, 0); h.shape = (3, 4)",
     "r = A([3, 1, 2]); xp.diff(r, 0).sort()",
@@ -495,6 +503,10 @@ WRITES = (
     "r = np.ones((3, 3)); xp.fill_diagonal(r, 7)",
     "r = A(np.arange(9.0).reshape(3, 3)); xp.fill_diagonal(r, r.max())",
     "r = A(np.ones((7, 3))); xp.fill_diagonal(r, [7.0, 8], wrap=True)",
+    *(
+        f"r = A(np.ones((3, 3)), 'b'); xp.fill_diagonal(r, {value})"
+        for value in ("[300]", "np.array([300])", "A([300, 1])", "[1.5, 2]")
+    ),
     "r = np.ones(3); xp.put(r, A([0, 1]), A([5.0, 6]))",
     "r = np.ones(3); xp.place(r, A([True, False, True]), A([5.0, 6]))",
     "r = np.ones(3); xp.putmask(r, A([True, False, True]), A([5.0, 6, 7]))",
@@ -533,6 +545,11 @@ WRITES = (
         for value in ("[]", "np.zeros((0, 2))", "A([])")
     ),
     *(
+        f"r = A([1, 2, 3], 'b'); r.flat{place} = {value}"
+        for place in ("", "[1:]", "[[0, 2]]")
+        for value in ("np.uint8(200)", "np.float64(2.7)", "200")
+    ),
+    *(
         f"r = A([[4.0, 9], [16, 25]]); t = xp.{f}(A([[1.0, 4], [9, 16]]), {to}); t[0, 0] = 7"
         for f in ("sqrt", "spacing")
         for to in ("r", "r.T", "r[::-1]", "out=r.T")
@@ -569,6 +586,11 @@ WRITES = (
     "r = A([1, 2, 3]); s = xp.subtract.reduce(r, axis=()); s += 1",
     "r = A([1, 2, 3]); s = r[1]; s *= [1, 2]; r[:] = s[:3]",
     "r = A([1.0, 2, 3]); r.fill(Ratio(2.5))",
+    *(
+        f"r = A([1, 0, 0], '{kind}'); r.fill({value})"
+        for kind in ("u1", "f8", "?")
+        for value in ("[300]", "A([300])", "np.array([2])", "A(7)", "np.array(7)", "[]")
+    ),
     "r = A([1, 2], '?'); r **= 2",
     "r = A([1, 2], 'f'); r **= 2",
     "r = A([1, 2], 'F'); r **= -1",

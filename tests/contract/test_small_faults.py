@@ -240,13 +240,15 @@ def test_arguments_of_reductions(dist):
 
 @pytest.mark.parametrize("dist", DISTS)
 def test_segments_of_one_element_keep_it(dist):
-    """Sums of squares begin with zero where all of an axis is one segment, and nowhere else."""
-    for data in (np.arange(6.0) - 3, np.array([-3.0]), np.array([[-3.0, 2], [1, -2]])):
+    """Reductions begin with the identity where all of an axis is one segment, and nowhere else."""
+    for data in (np.arange(6.0) - 3, np.array([-3.0]), np.array([[-3.0, -0.0], [1, -2]])):
         x = reached(data, dist)
         for starts in ([0], [0, len(data) - 1], [len(data) - 1, 0, 0]):
             same(np.hypot.reduceat(x, starts), np.hypot.reduceat(data, starts))
-        same(np.hypot.reduce(x), np.hypot.reduce(data))
-        same(np.hypot.reduce(x[:1], keepdims=True), np.hypot.reduce(data[:1], keepdims=True))
+        for run in (np.hypot.reduce, np.logaddexp.reduce, np.logaddexp2.reduce):
+            for found, wanted in ((run(x), run(data)), (run(x[:1]), run(data[:1]))):
+                np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-15)
+                assert not np.signbit(np.asarray(found)[wanted == 0]).any()
 
 
 @np.errstate(all="ignore")

@@ -28,7 +28,7 @@ from distnb.geometry.axes import Block, Irregular
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.ops import table
 
-__all__ = ["cast", "part_of_complex", "set_dtype", "set_imag", "set_real", "view_as"]
+__all__ = ["cast", "fill", "part_of_complex", "set_dtype", "set_imag", "set_real", "view_as"]
 
 
 class Part(NamedTuple):
@@ -184,6 +184,15 @@ def view_as(x: Array, dtype: DTypeLike | type | None, kind: type | None) -> Any:
 
 _ASTYPE: Any = np.ndarray.astype
 _AT_LINE = at_users_line(_ASTYPE)
+
+
+def fill(x: Array, value: ArrayLike) -> None:
+    """Set all elements to a scalar; NumPy tells why it takes no values with axes."""
+    if np.ndim(value) and x.dtype == bool:
+        value = bool(value)  # as the truth of any object
+    elif np.ndim(value):
+        np.empty((), x.dtype).fill(np.ones(1) if isinstance(value, Array) else value)
+    x[...] = value
 
 
 def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.array import showing
 from distnb.client.array.aspects import (
     cast,
+    fill,
     part_of_complex,
     set_dtype,
     set_imag,
@@ -713,7 +714,7 @@ class DistArray(Array):
         ...     x.to_numpy()
         array([7., 7., 7.])
         """
-        self[...] = value
+        fill(self, value)
 
     @property
     def real(self) -> DistArray:

@@ -309,7 +309,10 @@ def fill_diagonal(a: Array, val: ArrayLike, wrap: bool = False) -> None:
     one = np.ndim(val) == 0
     if not one and not np.size(val):
         return  # as an assignment of nothing to the flat array
-    values: Any = val if one else resize(asarray(val, session=a.session), n)
+    values: Any = val
+    if not one:
+        given = val if isinstance(val, Array | np.ndarray) else np.asarray(val, a.dtype)
+        values = resize(asarray(given, session=a.session), n)
     many = (slice(None), *(None,) * (a.ndim - 1))
     done = 0
     for low in blocks:

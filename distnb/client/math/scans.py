@@ -547,7 +547,7 @@ def reduce_in_order(
 
 def _in_one(ufunc: np.ufunc, x: Array, d: int, first: Any, kind: np.dtype) -> Array:
     """Reduce along an axis, which is kept; a first value, if there is one, comes before."""
-    alone = ufunc is np.hypot and x.shape[d] == 1  # with the identity it loses its sign
+    alone = ufunc.identity is not None and x.shape[d] == 1  # with that it loses its sign
     if first is not None or alone or not x.shape[d]:
         edge = (*x.shape[:d], 1, *x.shape[d + 1 :])
         begin = np.full(edge, ufunc.identity if first is None else first, kind)

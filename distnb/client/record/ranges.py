@@ -126,15 +126,7 @@ def arange(
     start = 0 if start is None else start
     if stop is None:
         start, stop = 0, start
-    # NumPy computes the first two numbers and goes on with their difference.
-    first = (
-        np.arange(start, start + 2 * step, step, dtype=dtype)[:2] if step else np.arange(0, 1, step)
-    )
-    kind = numeric(
-        np.arange(start, stop, step, dtype=dtype)[:0].dtype
-        if _short(start, stop, step)
-        else _long_dtype(first.dtype, stop, dtype)
-    )
+    first, kind = _first_two(start, stop, step, dtype)
     try:
         n = max(0, ceil((stop - start) / step))
     except OverflowError:
@@ -146,14 +138,32 @@ def arange(
     return made((n,), kind, dist, grid, session, ("index", 0, low, gap), "C", like)
 
 
+def _first_two(
+    start: float, stop: float, step: float, dtype: DTypeLike | None
+) -> tuple[np.ndarray, np.dtype]:
+    """Return the first two numbers and the dtype of a range.
+
+    NumPy computes these, and goes on with their difference. Of fewer the last one comes again.
+    """
+    if not step:
+        np.arange(0, 1, step)  # which NumPy refuses
+    short = _short(start, stop, step)
+    end = stop if short else start + 3 * step  # bools are refused from three on
+    first = np.arange(start, end, step, dtype=dtype)[:2]
+    kind = numeric(first.dtype if short else _long_dtype(first.dtype, stop, dtype))
+    if not short and not first.size:  # such a step is lost in the rounding
+        first = np.asarray([start], kind)
+    return np.resize(first, 2), kind
+
+
 def _long_dtype(first: np.dtype, stop: Any, dtype: DTypeLike | None) -> np.dtype:
     """Return the dtype of a long range: that of its first numbers, or of the type of its end."""
     of_end = np.arange(type(stop)(0), dtype=dtype).dtype
     return of_end if first.kind in "biu" and of_end.kind in "fc" else first
 
 
-def _short(start: complex, stop: complex, step: complex) -> bool:
-    return float(abs(stop - start)) <= 1000 * float(abs(step))
+def _short(start: float, stop: float, step: float) -> bool:
+    return not (stop - start) / step > 1000
 
 
 @stands_for(np.linspace, makes=in_spaces)

@@ -67,6 +67,7 @@ def reduce(
         dtype = np.result_type(out.dtype, x.dtype)  # in which NumPy combines elements, too
     initial = None if initial is np._NoValue else numbers_in(initial)
     if where is not True and where is not np._NoValue:
+        some_axes(axis, x.ndim or 1)  # which NumPy looks at before it misses an identity
         if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
             x = x.astype(numeric(dtype), copy=False)
         x = _masked(op, x, where, initial)

@@ -167,8 +167,8 @@ def put_along_axis(
         put_advanced(x, along(x.shape, index, axis), values)
         return
     along((x.size,), index, 0)
-    flat = lazy_indices(x.session, [positions(index, x.size)], sure=True)
-    _place_flat(x, flat, values)
+    given = _typed(values, x.dtype)
+    put(x, index, np.broadcast_to(given, index.shape) if np.ndim(given) else given)
 
 
 @stands_for(np.place)
@@ -290,21 +290,27 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
         raise ValueError("second operand needed for ufunc")
     if written_in_reach(ufunc.__name__, ufunc.at, "picks", x, indices, *more):
         return
-    few = [np.ones(1, b.dtype if isinstance(b, Array) else np.asarray(b).dtype) for b in more]
+    values = [_operand(b, x.dtype) for b in more]
+    few = [np.ones(1, b.dtype) for b in values]
     ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
     key = tuple([_number(k) for k in (indices if isinstance(indices, tuple) else (indices,))])
-    n = len(more)
+    n = len(values)
     written = written_here(
-        ufunc.__name__, lambda near, *args: ufunc.at(near, args[n:], *args[:n]), x, *more, *key
+        ufunc.__name__, lambda near, *args: ufunc.at(near, args[n:], *args[:n]), x, *values, *key
     )
     if written:
         return
     if is_advanced(key):
-        _at_positions(ufunc, x, key, more)
+        _at_positions(ufunc, x, key, values)
     else:
         part = x[key if any(k is Ellipsis for k in key) else (*key, ...)]
-        values = [b if isinstance(b, Array) else np.asarray(b) for b in more]  # no number is weak
         elementwise(ufunc.__name__, part, *values, out=part, casting="unsafe")
+
+
+def _operand(b: ArrayLike, dtype: np.dtype) -> Elements:
+    """Return an operand of ``ufunc.at`` as an array: no number is weak."""
+    found = b if isinstance(b, Array) else np.asarray(b)
+    return found if found.dtype.kind != "O" else np.asarray(b, dtype)  # integers too large for any
 
 
 def _number(k: Any) -> Any:
@@ -320,7 +326,7 @@ def _at_positions(ufunc: np.ufunc, x: Array, key: Subscript, more: Any) -> None:
     flat = index.flat(sure=True)
     values = None
     if more:
-        kind = more[0].dtype if isinstance(more[0], Array) else np.asarray(more[0]).dtype
+        kind = more[0].dtype
         shape = index.shape(flat)
         if np.ndim(more[0]) > len(shape):  # even of length 1, unlike where they are assigned
             what = f"values of {np.ndim(more[0])} axes", f"at most {len(shape)}, as the index has"

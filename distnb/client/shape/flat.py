@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import Readable
+from distnb.client.handle.host_arrays import stored
 from distnb.client.reach.admission import brought
 from distnb.client.reach.aliasing import outline
 from distnb.client.reach.small_steps import store
@@ -143,6 +144,8 @@ class Flat(Readable):
             raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
         if not value.size:
             return
+        if isinstance(value, np.generic):  # which it casts, unlike those assigned to a slice
+            value = np.asarray(stored(value, x.dtype))
         shown = outline(x).flags.c_contiguous  # what is written into ravel(x) is in x
         flat = ravel(x) if shown else flatten(x)
         flat[key] = value if value.size == 1 else _repeated(value, key, flat)

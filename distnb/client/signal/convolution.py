@@ -216,15 +216,15 @@ def interp(
     array([ 5., 20., 30.])
     """
     given = [y for y in (x, xp, fp) if isinstance(y, Array)]
-    at = given[0] if given else asarray(x)
-    session = at.session
+    session = (given[0] if given else asarray(_floats(x))).session
     if all_here((x, xp, fp), session):
         tables = [plain(y) for y in (x, xp, fp)]
         options = {"left": left, "right": right, "period": period}
         return array_of(session, np.asarray(_INTERP(*tables, **options)))
-    points, values = (y if isinstance(y, Array) else np.asarray(y) for y in (xp, fp))
+    x, points = _floats(x), _floats(xp)
+    values = fp if isinstance(fp, Array) else np.asarray(fp)
     _check_table(x, points, values, period)
-    at = as_dist(x if isinstance(x, Array) else np.asarray(x), session)
+    at = as_dist(x, session)
     if period is not None:
         at, points, values = _wrapped(at, points, values, abs(period))
         left = right = None
@@ -242,13 +242,19 @@ def interp(
     return found
 
 
+def _floats(y: ArrayLike) -> Array | np.ndarray:
+    """Return what is no array as one of floats, which also hold integers that int64 cannot."""
+    if isinstance(y, Array | np.ndarray | np.generic):
+        return y if isinstance(y, Array) else np.asarray(y)
+    return np.asarray(y, None if np.iscomplexobj(y) else np.float64)  # complex ones are refused
+
+
 def _check_table(
-    x: ArrayLike, xp: Array | np.ndarray, fp: Array | np.ndarray, period: float | None
+    x: Array | np.ndarray, xp: Array | np.ndarray, fp: Array | np.ndarray, period: float | None
 ) -> None:
     """Raise what NumPy raises."""
     samples = [np.zeros(tuple(min(n, 1) for n in y.shape), y.dtype) for y in (xp, fp)]
-    kind = x.dtype if isinstance(x, Array) else np.asarray(x).dtype
-    _INTERP(np.zeros(1, kind), *samples, period=period)
+    _INTERP(np.zeros(1, x.dtype), *samples, period=period)
     if xp.shape != fp.shape:
         raise ValueError(
             explain("table", f"shapes {xp.shape} and {fp.shape}", "one length", "slice one")
