@@ -276,6 +276,17 @@ def test_apply_along_axis(session, books, dist):
     same(dnb.apply_along_axis(by, 1, a, 2, plus=a[0, 0, 0]), expected)
 
 
+@pytest.mark.parametrize("dist", ["block", "cyclic", "replicated", None])
+def test_what_comes_of_one_slice_is_an_array_of_its_own(session, dist):
+    y = dnb.array([5.0, 6.0], dist=dist)
+    for function in (lambda v: v, lambda v: v[::-1], lambda v: v[1:], lambda v: y):
+        x = dnb.array([1.0, 2, 3, 4], dist=dist)
+        found = dnb.apply_along_axis(function, 0, x)
+        found[0] = 99
+        same(x, np.array([1.0, 2, 3, 4]))
+        same(y, np.array([5.0, 6]))
+
+
 def test_slices_are_numpys_on_their_engine(session, engines_only):
     a = dnb.array(numbered((6, 4)), dist="block")
     count = "len(worker.store.functions)"

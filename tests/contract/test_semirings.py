@@ -1,5 +1,7 @@
 """Products in semirings agree with what the definition says, element by element."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -123,6 +125,21 @@ def test_dtypes(session, dtype):
             check(got, {k: got.dtype.type(v) for k, v in want.items()}, name)
     with pytest.raises(TypeError):
         sparse.matmul(sparse.csr_array(a.astype(bool)), b.astype(bool), "plus_minus")
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("accum", MULTIPLIES)
+def test_sums_of_zero_are_accumulated(session, accum):
+    a, b = np.array([[1.0, 1, 0], [2, 0, 0]]), np.array([[3.0, 1], [-3, 1], [0, 0]])
+    for fmt, how in itertools.product(("csr", "csc"), ({}, {"grid": (1, session.size)})):
+        make = getattr(sparse, f"{fmt}_array")
+        found = []
+        for mask in (None, sparse.csr_array(np.ones((2, 2)))):
+            out = make(np.array([[5.0, 2], [0, 7]]), **how)
+            sparse.matmul(make(a, **how), sp.csr_array(b), accum=accum, out=out, mask=mask)
+            found.append(out.toarray().to_numpy())
+        np.testing.assert_array_equal(*found)
+        np.testing.assert_array_equal(found[0][0, 0], np.float64(BY[accum](5.0, 0.0)))
 
 
 @pytest.mark.cases(4)

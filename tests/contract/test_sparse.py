@@ -544,6 +544,30 @@ def test_norms(session, fmt):
             sparse.linalg.norm(A, *args)
 
 
+@pytest.mark.parametrize("kind", ["i1", "i2", "u4", "i8", "f4", "c8"])
+def test_norms_have_the_dtypes_of_scipys(session, kind):
+    """Squares of integers, and the size of the least one, are beyond their dtype."""
+    most = np.iinfo(kind).min if kind[0] in "iu" else 3
+    a = sp.coo_array(np.array([[most or 70_000, 0, 1], [0, 100, 1]], kind))
+    A = sparse.coo_array(a)
+    for x in (A, A.tocsr(), A.tocsc()):
+        for order in (None, 1, -1, np.inf, -np.inf):
+            got, want = sparse.linalg.norm(x, order), sla.norm(a, order)
+            assert (type(got), float(got)) == (type(want), pytest.approx(float(want), rel=1e-6))
+        got, want = sparse.linalg.norm(x, 2), sla.norm(a.tocsr(), 2)
+        assert (type(got), float(got)) == (type(want), pytest.approx(float(want), rel=1e-6))
+
+
+def test_the_largest_of_singular_values_that_are_close(session):
+    for values in (np.linspace(0.99, 1, 200), np.linspace(-3, 0, 90), np.zeros(4), np.ones(1)):
+        got = sparse.linalg.norm(sparse.diags_array(values, dtype=float), 2)
+        assert got == pytest.approx(abs(values).max(), rel=1e-6)
+    for values in (np.nan, np.inf):
+        assert np.isnan(sparse.linalg.norm(sparse.diags_array([1.0, values]), 2))
+    with pytest.raises(ValueError, match="must not be empty"):
+        sparse.linalg.norm(sparse.csr_array((0, 3)), 2)
+
+
 def test_solvers_of_vectors_on_engines(session):
     n = 40
     a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(n, n)).tocsr()

@@ -19,7 +19,7 @@ from distnb.client.math.mapping import constant, map_operands, mapped
 from distnb.client.math.pickling import pickled
 from distnb.client.math.stacks import Made, recorded
 from distnb.client.reach.kept_order import axes_of, in_their_order
-from distnb.client.record.creation import asarray, zeros_like
+from distnb.client.record.creation import array, asarray, zeros_like
 from distnb.client.record.eager import arrays_of, at_once, session_of
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
@@ -40,9 +40,9 @@ def apply_along_axis(
     Each engine calls it for the slices that it holds; an array whose slices are split is
     redistributed first. The function goes along as in :func:`distnb.map`, and must not write to its
     slice; distributed arrays that it uses are read, within the gather budget. It is called once
-    more, in the notebook, for the first slice, which is read to find out dtype and shape. If there
-    is one slice only, an array of one axis, the function gets the distributed array. Functions of
-    NumPy with an ``axis`` are faster.
+    more, in the notebook, for the first slice, which is read to find out dtype and shape. For an
+    array of one axis it is called once, in the notebook, with the distributed array, to which it
+    may write. Functions of NumPy with an ``axis`` are faster.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def apply_along_axis(
     x = asarray(arr, session=session_of(arr))
     d = one_axis(axis, x.ndim)
     if x.ndim == 1:
-        return asarray(func1d(x, *args, **kwargs), session=x.session)
+        return array(func1d(x, *args, **kwargs), session=x.session)  # it may return its slice
     if 0 in (*x.shape[:d], *x.shape[d + 1 :]):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     if x.at_home:

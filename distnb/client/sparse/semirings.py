@@ -90,9 +90,10 @@ def matmul(
     Notes
     -----
     Sent is what ``A @ B`` sends; of rows in which a mask has nothing, nothing is sent or computed.
-    Equal places of factors are summed first. Integers overflow as NumPy's: ``min_plus`` with the
-    largest one as infinity wraps around. Terms are J. Kepner et al., "Mathematical foundations of
-    the GraphBLAS", HPEC 2016.
+    Equal places of factors are summed first. ``plus_times`` without a mask is ``A @ B``, which does
+    not store sums that are 0; to ``accum`` they are elements, as all others. Integers overflow as
+    NumPy's: ``min_plus`` with the largest one as infinity wraps around. Terms are J. Kepner et al.,
+    "Mathematical foundations of the GraphBLAS", HPEC 2016.
 
     Examples
     --------
@@ -186,18 +187,21 @@ def _sparse(left: Compressed, right: Compressed, ring: Semiring, into: Into) -> 
     one, other = left.in_order(), right._along(left.axis).in_order()
     if left.axis:
         one, other, ring = other, one, ring.flipped
-    cuts, mask = one.structure.cuts, None
+    cuts, mask, others = one.structure.cuts, None, into.complement
     if into.mask is not None:
         mask = kind.of(ours(into.mask, left)._compressed()._along(left.axis, cuts).stored)
         if not into.structure:
             mask.eliminate_zeros()
         mask = mask.in_order().stored
-    found = times(one.stored, other.stored, ring, mask, into.complement)
+    elif ring.plain and into.accum not in (None, ring.add):  # SciPy drops zeros: it knows no masks
+        nothing = kind((left.shape[0], right.shape[1]), session=left.session)
+        mask, others = nothing._along(left.axis, cuts).stored, True
+    found = times(one.stored, other.stored, ring, mask, others)
     out = into.out
     if out is None:
         return kind.of(found)
     parts = [out._along(left.axis, cuts).in_order().stored, found]
-    parts += [] if mask is None else [mask]
+    parts += [] if into.mask is None else [mask]
     params = (into.accum or "", into.complement, into.replace)
     result = kind.of(each("accumulated", parts, out.dtype, params, canonical=True))
     out._become_as_before(result._along(out.axis).held)
