@@ -422,6 +422,12 @@ def test_a_semicolon_silences(shell, session):
     assert run(shell, "%distmem -o m;") is None
     assert shell.user_ns["m"].engines
     assert run(shell, "%%disttime\nA.sum();") is None
+    assert run(shell, "%distmem;") is None
+    assert run(shell, "%distdoctor") is not None
+    run(shell, "m = %distmem;")
+    assert shell.user_ns["m"].arrays is not None
+    text = "x = '%distmem;'"
+    assert shell.transform_cell(text).rstrip() == text
 
 
 def test_the_result_of_the_cell_is_shown_before_the_report(shell, session, capsys):
