@@ -481,6 +481,17 @@ def test_distmem_counts_the_pool_and_what_is_in_the_notebook(shell, session, mon
     assert "in the notebook alone: 1 array" in repr(report)
 
 
+def test_what_an_object_with_a_name_holds_is_found_by_that(shell, session):
+    """Not by an output that shows the object, too; what is private is nobody's to use."""
+    first, second = Keeper(), Keeper()
+    first.x, second._own = dnb.ones(70), dnb.ones(80)
+    shell.user_ns["Out"] = {5: first}
+    shell.user_ns |= {"C": first, "S": second}
+    report = shell.run_line_magic("distmem", "")
+    assert {held.referrers for held in report.arrays} == {("C.x",), ("S (inside)",)}
+    assert "C.x" in repr(report)
+
+
 def test_distmem_shows_itself(shell, session):
     for i in range(20):
         shell.user_ns[f"A{i}"] = dnb.ones((30, 30 + i))
