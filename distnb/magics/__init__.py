@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from distnb.magics.arguments import Semicolons
 from distnb.magics.cells import Cells
 from distnb.magics.completion import Completion
 from distnb.magics.distdoctor import DoctorMagics
@@ -18,7 +19,7 @@ __all__ = ["load", "unload"]
 
 MAGICS = (EngineMagics, LocalMagics, TimingMagics, MemoryMagics, ScaleMagics, DoctorMagics)
 
-_LOADED: dict[int, tuple[Cells, Completion, Tracebacks]] = {}
+_LOADED: dict[int, tuple[Cells, Completion, Tracebacks, Semicolons]] = {}
 
 
 def load(shell: Any) -> None:
@@ -26,7 +27,8 @@ def load(shell: Any) -> None:
     if id(shell) in _LOADED:
         return
     shell.register_magics(*MAGICS)
-    _LOADED[id(shell)] = Cells(shell), Completion(shell, _names()), Tracebacks(shell)
+    parts = Cells(shell), Completion(shell, _names()), Tracebacks(shell)
+    _LOADED[id(shell)] = *parts, Semicolons(shell, _names()["line"])
 
 
 def unload(shell: Any) -> None:

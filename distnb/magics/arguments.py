@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -15,7 +16,47 @@ from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.common.errors import DistnbError
 
-__all__ = ["arrays_of", "deliver", "identifier", "parse", "plain_errors", "session_of", "storing"]
+__all__ = [
+    "Semicolons",
+    "arrays_of",
+    "deliver",
+    "identifier",
+    "parse",
+    "plain_errors",
+    "session_of",
+    "storing",
+]
+
+
+class Semicolons:
+    """Lets a semicolon follow the name of a magic at once, as it may follow its arguments.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        Takes ``%distmem;`` for the name of a magic.
+    names : sequence of str
+        Those of the magics of a line.
+    """
+
+    def __init__(self, shell: Any, names: Iterable[str]) -> None:
+        self._shell = shell
+        self._named = re.compile(rf"^(\s*)([\w.]+\s*=\s*)?(%(?:{'|'.join(names)}));(\s*)$")
+        shell.input_transformers_cleanup.append(self)
+
+    def __call__(self, lines: list[str]) -> list[str]:
+        """Return the lines of a cell as IPython reads them: nothing silences an assignment."""
+        return [self._named.sub(_apart, line) for line in lines]
+
+    def remove(self) -> None:
+        """Take it away."""
+        with suppress(ValueError):
+            self._shell.input_transformers_cleanup.remove(self)
+
+
+def _apart(found: re.Match[str]) -> str:
+    indent, assigns, magic, end = found.groups(default="")
+    return f"{indent}{assigns}{magic}{'' if assigns else ' ;'}{end}"
 
 
 def identifier(text: str) -> str:

@@ -747,6 +747,18 @@ def test_a_stored_picture_is_renewed_after_each_cell_and_gone_in_the_end(board, 
     assert len(shown.bundles) == 1
 
 
+def test_an_exported_dashboard_has_one_page(board, shell, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda found, **_: shown.append(found))
+    monkeypatch.setattr(shell, "kernel", object(), raising=False)
+    board._ipython_display_()
+    board._outputs.clear()
+    pages = [each["text/html"] for each in shown]
+    assert pages[0] == ""
+    assert pages[1].startswith("<details>")
+    assert "application/vnd.jupyter.widget-view+json" in shown[0]
+
+
 def test_it_ends_with_its_session_or_its_widget_or_the_next_one(shell, session):
     board = Dashboard(session)
     another = Dashboard(session)

@@ -422,6 +422,12 @@ def test_a_semicolon_silences(shell, session):
     assert run(shell, "%distmem -o m;") is None
     assert shell.user_ns["m"].engines
     assert run(shell, "%%disttime\nA.sum();") is None
+    assert run(shell, "%distmem;") is None
+    assert run(shell, "%distdoctor") is not None
+    run(shell, "m = %distmem;")
+    assert shell.user_ns["m"].arrays is not None
+    text = "x = '%distmem;'"
+    assert shell.transform_cell(text).rstrip() == text
 
 
 def test_the_result_of_the_cell_is_shown_before_the_report(shell, session, capsys):
@@ -473,6 +479,17 @@ def test_distmem_counts_the_pool_and_what_is_in_the_notebook(shell, session, mon
     assert all(engine.pool == size_class(240_000) for engine in report.engines)
     assert [(h.names, h.notebook) for h in report.here] == [(("small",), 800)]
     assert "in the notebook alone: 1 array" in repr(report)
+
+
+def test_what_an_object_with_a_name_holds_is_found_by_that(shell, session):
+    """Not by an output that shows the object, too; what is private is nobody's to use."""
+    first, second = Keeper(), Keeper()
+    first.x, second._own = dnb.ones(70), dnb.ones(80)
+    shell.user_ns["Out"] = {5: first}
+    shell.user_ns |= {"C": first, "S": second}
+    report = shell.run_line_magic("distmem", "")
+    assert {held.referrers for held in report.arrays} == {("C.x",), ("S (inside)",)}
+    assert "C.x" in repr(report)
 
 
 def test_distmem_shows_itself(shell, session):

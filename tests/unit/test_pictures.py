@@ -121,6 +121,11 @@ def test_the_halo_of_a_shifted_view_is_a_row_at_each_border():
     assert found.moves[1, 2].tolist() == [0, 64, 64]
 
 
+def test_where_nothing_is_sent_a_sentence_says_so():
+    found = Several([placement((12, 8), 3), placement((12, 8), 3)], ["X", "Y"])
+    assert "<b>X with Y: nothing is sent in an operation</b>" in found._repr_html_()
+
+
 def test_hidden_axes_along_which_elements_travel_are_named():
     here, there = (
         placement((4, 5, 6), 2, ("block", "*", "*")),

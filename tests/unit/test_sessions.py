@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.session import current
+from distnb.client.session import current, progress
 from distnb.client.transport.inprocess import InProcess
 from distnb.widgets.status.status import Status
+from tests.waiting import until
 
 pytestmark = pytest.mark.tier("test")
 
@@ -49,6 +50,26 @@ def test_the_same_again_is_the_same_session(started, capsys):
     out = capsys.readouterr().out
     assert "2 engines run already, with 1 array of 48 B; " in out
     assert "dnb.start(2, beside=True) makes another" in out
+
+
+def test_a_long_start_is_told_of_while_it_lasts(started, monkeypatch):
+    texts = []
+    place = SimpleNamespace(show=texts.append, clear=lambda: texts.append(""))
+    monkeypatch.setattr(progress, "surface", lambda: place)
+    dnb.start(2)
+    assert texts == []
+    launch, start = current._launch(), current._launch().start_engines
+    monkeypatch.setattr(dnb.config, "progress", 1e-9)
+    monkeypatch.setattr(launch, "start_engines", lambda n, **o: until(lambda: texts) and start(n))
+    dnb.start(3)
+    assert texts[0].startswith("distnb: starting 3 engines, 0.")
+    assert texts[-1] == ""
+
+
+def test_beside_is_yes_or_no(started):
+    with pytest.raises(TypeError, match=r"beside: got 'x', expected True or False"):
+        dnb.start(2, beside="x")
+    assert started == []
 
 
 def test_what_cannot_be_started_leaves_what_there_is(started, monkeypatch):

@@ -70,6 +70,14 @@ def test_views_show_their_own_elements_and_their_place():
     assert "transpose of rows 50:4:-3, columns 7:100 of base (60, 100)" in lines(view)[1]
 
 
+def test_engines_that_have_nothing_of_a_view_are_told_of_below_its_picture():
+    with dnb.inprocess(3) as session:
+        x = dnb.arange(30, dist="cyclic", session=session)
+        missing = "engines that hold it; nothing of the view on engines 1-2</small>"
+        assert missing in x[::3]._repr_html_()
+        assert "nothing" not in x._repr_html_()
+
+
 @pytest.mark.usefixtures("session")
 def test_a_result_shows_its_number():
     a = dnb.arange(10.0)

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from distnb.client.batching.connection import Sent
 from distnb.geometry.layout import Ints
-from distnb.wire.protocol import Apply, Command, Create, Free
+from distnb.wire.protocol import Apply, Command, Create, Free, bases_of
 
-__all__ = ["Rerun", "makes", "rerun"]
+__all__ = ["Rerun", "makes", "needed", "rerun"]
 
 
 #: Operations that give, of what they gave and the same others, the same once more.
@@ -81,6 +81,51 @@ def rerun(
             break
         best = walk
     return Rerun(best.batches(sent), best.lost)
+
+
+def needed(
+    batches: Sequence[Sequence[Command]], wanted: Iterable[int], shapes: Mapping[int, Ints]
+) -> tuple[list[tuple[Command, ...]], set[int]]:
+    """Return of each batch the commands that some bases need, and all bases that these name.
+
+    What made a base that was dropped since is not needed, unless another one was made of that.
+
+    >>> from distnb.geometry.views import View
+    >>> from distnb.wire.protocol import Operand
+    >>> x, y = (Operand(base, View.whole((3,))) for base in (1, 2))
+    >>> sin, more = (Apply(op, (x,), (y,), None, (), 0) for op in ("sin", "cos"))
+    >>> found = needed([[sin], [more, Free((7, 2))]], {1}, {1: (3,), 2: (3,)})
+    >>> [[c.op if type(c) is Apply else c.bases for c in batch] for batch in found[0]], found[1]
+    ([[], ['cos', (2,)]], {1, 2})
+    """
+    content, named = set(wanted), set(wanted)
+
+    def runs(command: Command) -> bool:
+        if isinstance(command, Free):
+            return True
+        if isinstance(command, Create):
+            content.discard(command.base)
+            return command.base in named
+        if content.isdisjoint(command.writes):
+            return False
+        content.difference_update([b for b in command.writes if makes(command, b, shapes)])
+        content.update([x.base for x in command.reads])
+        named.update(bases_of(command))
+        return True
+
+    kept = [[c for c in reversed(batch) if runs(c)][::-1] for batch in reversed(batches)]
+    return [_without(batch, named) for batch in reversed(kept)], named
+
+
+def _without(commands: Iterable[Command], named: Set[int]) -> tuple[Command, ...]:
+    """Return commands without the deletions of what they do not name."""
+    found = list[Command]()
+    for command in commands:
+        if not isinstance(command, Free):
+            found.append(command)
+        elif there := tuple([h for h in command.bases if h in named]):
+            found.append(Free(there))
+    return tuple(found)
 
 
 class _Step(NamedTuple):

@@ -18,7 +18,7 @@ from distnb.client.batching.error_states import ErrorState
 from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.recovery.ledger import Kept, Ledger
-from distnb.client.recovery.rerun import rerun
+from distnb.client.recovery.rerun import needed, rerun
 from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.client.transport.contract import Buffers
 from distnb.common.interrupts import deferred_interrupts
@@ -304,21 +304,16 @@ class Unfinished:
         self._leave()
 
     def _leave_out(self) -> None:
-        """Forget batches that make nothing that somebody has, or that another one of them needs."""
+        """Forget commands that make nothing that somebody has, or that another one needs."""
         self.wanted = {h for h in self.wanted if _alive(self._session.handles, h)}
-        needed = set(self.wanted)
-        kept: list[_Rest] = []
-        dropped: list[int] = []
-        for rest in reversed(self._rests):
-            if needed.isdisjoint(h for c in rest.commands for h in c.writes):
-                dropped += _freed(rest)
-                continue
-            needed.update(h for c in rest.commands for h in _named(c))
-            kept.append(rest)
-        self._rests = kept[::-1]
-        self._dropped += [h for h in dropped if h in needed]  # which are made again
-        self._again = {h: k for h, k in self._again.items() if h in needed}
-        self._made = {h: k for h, k in self._made.items() if h in needed}
+        shapes = {h: k.shape for h, k in (self._again | self._made).items()}
+        found, named = needed([rest.commands for rest in self._rests], self.wanted, shapes)
+        rests = [r._replace(commands=c) for r, c in zip(self._rests, found, strict=True)]
+        self._rests = [rest for rest in rests if _computes(rest)]
+        # What the others drop is made again for those before.
+        self._dropped += [h for rest in rests if not _computes(rest) for h in _freed(rest)]
+        self._again = {h: k for h, k in self._again.items() if h in named}
+        self._made = {h: k for h, k in self._made.items() if h in named}
 
     def _prepare(self) -> None:
         """Let the first rest begin with what engines are to have again."""
@@ -342,6 +337,10 @@ def _writes_files(command: Command) -> bool:
 
 def _named(command: Command) -> Iterable[int]:
     return command.bases if isinstance(command, Free) else bases_of(command)
+
+
+def _computes(rest: _Rest) -> bool:
+    return any(not isinstance(c, Free) for c in rest.commands)
 
 
 def _freed(rest: _Rest) -> Sequence[int]:

@@ -25,6 +25,8 @@ __all__ = ["ArrayMemory", "EngineMemory", "MemorySurvey", "reached", "survey"]
 _DEPTH, _WIDTH = 3, 1000
 #: Where IPython keeps the last results.
 _RESULTS = ("_", "__", "___")
+#: What is said of what an object has for itself.
+_PRIVATE = " (inside)"
 #: A path into one of them, or into an output.
 _INSIDE = re.compile(r"^(Out\[\d+\]|_{1,3})[.\[].*$")
 
@@ -125,7 +127,8 @@ class MemorySurvey(NamedTuple):
         if not most.referrers:
             return f"the largest array, {size}, has no name; what holds it was not found"
         kept = any(h.startswith("Out[") or h in _RESULTS for h in most.referrers)
-        how = "%reset -f out" if kept else f"dropping {most.referrers[0]}"
+        how = f"dropping {most.referrers[0].removesuffix(_PRIVATE)}"
+        how = "%reset -f out" if kept else how
         return f"{how} would free most: {size}; {', '.join(most.referrers)} holds it"
 
 
@@ -232,12 +235,16 @@ def referrers_of(namespace: Mapping[str, Any]) -> dict[int, list[tuple[str, bool
 def reached(namespace: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[tuple[Array, str]]:
     """Yield the arrays that the notebook reaches, each once for every name and once elsewhere.
 
-    ``depth`` counts containers and objects on the way.
+    ``depth`` counts containers and objects on the way. What has a name of its own is found by that.
     """
     seen = {id(namespace)}
-    for name, value in list(namespace.items()):
+    for name, value in sorted([*namespace.items()], key=_is_result):
         if name == "Out" or name in _RESULTS or not name.startswith("_"):
             yield from _walk(value, name, seen, depth)
+
+
+def _is_result(item: tuple[str, Any]) -> bool:
+    return item[0] == "Out" or item[0] in _RESULTS
 
 
 def _walk(value: Any, path: str, seen: set[int], depth: int) -> Iterator[tuple[Array, str]]:
@@ -255,6 +262,11 @@ def _walk(value: Any, path: str, seen: set[int], depth: int) -> Iterator[tuple[A
         yield from _walk(item, f"{path}{key}", seen, depth - 1)
 
 
+def _attribute(key: str) -> str:
+    """Return how an attribute is told of: a private one is nobody's to use."""
+    return _PRIVATE if key.startswith("_") else f".{key}"
+
+
 def _items(value: Any) -> Iterable[tuple[str, Any]]:
     """Return what a container or an object holds, with how it is reached."""
     if isinstance(value, dict):
@@ -263,5 +275,5 @@ def _items(value: Any) -> Iterable[tuple[str, Any]]:
         return [(f"[{i}]", item) for i, item in enumerate(list(value)[:_WIDTH])]
     inside = getattr(value, "__dict__", None)
     if isinstance(inside, dict) and not callable(value):
-        return [(f".{key}", item) for key, item in list(inside.items())[:_WIDTH]]
+        return [(_attribute(key), item) for key, item in list(inside.items())[:_WIDTH]]
     return ()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.batching.call_sites import user_line
+from distnb.client.session.progress import told
 from distnb.client.session.session import Session
 from distnb.client.transport.inprocess import InProcess
 from distnb.client.transport.spmd import Spmd
@@ -198,6 +199,8 @@ def start(
     1000000.0
     """
     count = check_count("n", cores() if n is None else n)
+    if not isinstance(beside, bool | np.bool_):
+        raise TypeError(explain("beside", repr(beside), "True or False", "pass beside=True"))
     timeout = _seconds(timeout)
     seconds = None if keep is None else keeping().seconds_of(keep)
     origin = "start", count
@@ -220,18 +223,19 @@ def start(
 
 def started(n: int, segment: SharedSegment | None = None, **options: Any) -> Session:
     """Start engines, and make their session the current one; its memory may be there already."""
-    engines = _launch().start_engines(n, **options)
-    try:
-        made = Session(_reach(engines.client, engines), engines, segment)
-    except BaseException:
-        engines.stop()
-        raise
-    made.origin = "start", n
-    try:
-        made.recovery.prepare(segment is not None)
-    except BaseException:
-        made.close()
-        raise
+    with told(f"starting {counted(n, 'engine')}"):
+        engines = _launch().start_engines(n, **options)
+        try:
+            made = Session(_reach(engines.client, engines), engines, segment)
+        except BaseException:
+            engines.stop()
+            raise
+        made.origin = "start", n
+        try:
+            made.recovery.prepare(segment is not None)
+        except BaseException:
+            made.close()
+            raise
     return become_current(made)
 
 

@@ -9,6 +9,7 @@ import contextlib
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any, Protocol, TextIO
 
 from distnb.client.session.observing import Observer
@@ -16,7 +17,7 @@ from distnb.common.config import config
 from distnb.measure.quantities import size_text
 from distnb.measure.snapshot import Live
 
-__all__ = ["Progress", "line_of"]
+__all__ = ["Progress", "line_of", "told"]
 
 #: Seconds after which the line is brought up to date.
 _PAUSE = 0.25
@@ -106,6 +107,34 @@ def surface() -> Surface | None:
         if sys.stderr.isatty():
             return Terminal(sys.stderr)
     return None
+
+
+@contextlib.contextmanager
+def told(what: str) -> Iterator[None]:
+    """Show a line while something takes longer than ``dnb.config.progress``, and not after that."""
+    place, done, began = surface(), threading.Event(), time.monotonic()
+    if place is None or config.progress <= 0:
+        yield
+        return
+
+    def run() -> None:
+        over = done.wait(config.progress)
+        shown = not over
+        while not over:
+            place.show(f"distnb: {what}, {time.monotonic() - began:.1f} s")
+            over = done.wait(_PAUSE)
+        if shown:
+            place.clear()
+
+    thread = threading.Thread(target=run, name="distnb-progress", daemon=True)
+    with contextlib.suppress(RuntimeError):  # there is no room for one: there is no line then
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if thread.ident is not None:
+            thread.join(1.0)
 
 
 class Progress:

@@ -73,10 +73,9 @@ def _picture(placed: Placed, facts: Facts, size: int | None, boxes: int) -> str:
     frame = frame_of(pic, *_FRAME)
     if shown_axes(placed, None)[0] < 0:
         frame = (_FRAME[0], 26.0)
-    return (
-        f"<div>{Svg(pic, frame).draw(facts, pic.notes)}"
-        "<br/><small>numbers: engines that hold it</small></div>"
-    )
+    below = ["numbers: engines that hold it", *(n for n in pic.notes if n.startswith("nothing"))]
+    svg = Svg(pic, frame).draw(facts, pic.notes)
+    return f"<div>{svg}<br/><small>{escape('; '.join(below))}</small></div>"
 
 
 def _engines(placed: Placed, facts: Facts, memory: Memory | None, most: int) -> str:

@@ -34,6 +34,7 @@ __all__ = ["Several"]
 
 _HEAD = ("first", "second", "is sent", "messages", "to engine", "most")
 _HATCHED = "what other engines need in an operation with the first (of that: with the second)"
+_NOTHING = "nothing"
 #: Longer words wrap, so that there is room beside.
 _WIDEST = 400
 #: Smaller pictures are enlarged, and not to the scale of the others.
@@ -123,7 +124,7 @@ class Several:
         if met is None:
             return (*names, "shapes do not fit", "", "", "")
         if not met.received.any():
-            return (*names, "nothing", "", "", "")
+            return (*names, _NOTHING, "", "", "")
         most = int(met.received.argmax())
         sent = size_text(int(met.received.sum()))
         return (*names, sent, f"{met.messages:,}", str(most), size_text(int(met.received[most])))
@@ -164,8 +165,10 @@ class Several:
             return ""
         first, second, sent, messages, engine, most = self._rows()[0]
         words = f"{first} with {second}: {sent}"
+        if sent == _NOTHING or messages:
+            words += " is sent in an operation"
         if messages:
-            words += f" is sent in an operation, most to engine {engine} ({most})"
+            words += f", most to engine {engine} ({most})"
         return f'<p class="lead"><b>{escape(words)}</b></p>'
 
     def _panel(self, i: int, pic: Picture, frame: tuple[float, float] | None, found: Halo) -> str:

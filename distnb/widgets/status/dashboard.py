@@ -174,8 +174,12 @@ class Dashboard:
         """Display it in a way that can be replaced by a page when it is closed."""
         from IPython.display import display
 
-        shown = display(self._repr_mimebundle_(), raw=True, display_id=True)
-        if not self.closed and getattr(self._shell, "kernel", None) is not None:
+        bundle = self._repr_mimebundle_()
+        follows = not self.closed and getattr(self._shell, "kernel", None) is not None
+        if follows:  # which is brought up to date: two pages of one dashboard would disagree
+            bundle["text/html"] = ""
+        shown = display(bundle, raw=True, display_id=True)
+        if follows:
             self._outputs.append((shown, display(self._stored(), raw=True, display_id=True)))
 
     def _stored(self) -> dict[str, str]:

@@ -35,7 +35,7 @@ FILLS = (
 _ENGINE_HEAD = ("engine", "named", "unnamed", "reuse", "other", "sum", "free on node", "of")
 #: One more, where something is on disk.
 _DISK = "on disk"
-_ARRAY_HEAD = ("array", "shape", "dtype", "layout", "bytes", "most on one", "held by", "made on")
+_ARRAY_HEAD = ("array", "shape", "layout", "bytes", "most on one", "made by", "held by")
 
 
 class MemoryReport(Showing):
@@ -60,7 +60,7 @@ class MemoryReport(Showing):
         lines.append("  ".join(f"{fill.mark} {fill.name}" for fill in FILLS))
         rows = list(self._array_rows(ARRAYS))
         if rows:
-            lines += ["", *aligned([_ARRAY_HEAD, *rows], left=[0, 2, 3, 6, 7])]
+            lines += ["", *aligned([_ARRAY_HEAD, *rows], left=[0, 1, 2, 5, 6])]
         return "\n".join([*lines, *self._notes()])
 
     def _repr_html_(self) -> str:
@@ -69,7 +69,7 @@ class MemoryReport(Showing):
     def _page(self, most: int) -> str:
         rows = [row for row, _ in self._engine_rows(ROWS)]
         arrays = list(self._array_rows(most))
-        table = table_html(_ARRAY_HEAD, arrays, (0, 1, 2, 3, 6, 7), "arrays") if arrays else ""
+        table = table_html(_ARRAY_HEAD, arrays, (0, 1, 2, 5, 6), "arrays") if arrays else ""
         lead, *notes = reversed(self._notes())
         more = "".join(f"<p>{escape(note)}</p>" for note in notes)
         engines = table_html(self._engine_head(), rows, label="engines")
@@ -111,17 +111,16 @@ class MemoryReport(Showing):
             views = [f"{name} (view)" for name in h.views]
             yield (
                 shorten(", ".join((*h.names, *views)) or "(no name)", 30),
-                shorten("x".join(map(str, h.shape)) or "()", 20),
-                shorten(h.dtype, 12),
+                f"{shorten('x'.join(map(str, h.shape)) or '()', 20)} {shorten(h.dtype, 12)}",
                 shorten(layout_in_words(Placed.whole(h.shape, h.layout)), 80),
                 size_text(h.total or sum(h.disk)),
                 _DISK if h.disk else size_text(max(h.bytes, default=0)),
-                shorten(", ".join(h.referrers) or ("" if h.named else "not found"), 30),
                 shorten(h.line, 120),
+                shorten(", ".join(h.referrers) or ("" if h.named else "not found"), 30),
             )
         if rest := held[most:]:
             total = size_text(sum(h.total or sum(h.disk) for h in rest))
-            yield (f"and {len(rest):,} more", "", "", "", total, "", "", "")
+            yield (f"and {len(rest):,} more", "", "", total, "", "", "")
 
     def _notes(self) -> list[str]:
         here = self._report.here
