@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import setting
+from tests.contract.support import outcome, public, same, setting
 
 UFUNCS = (np.add, np.divide, np.maximum, np.multiply, np.sqrt, np.less, np.negative, np.divmod)
 VIEWS = (
@@ -86,6 +86,84 @@ def test_as_numpys(session, part):
             np.testing.assert_array_equal(
                 g, w, err_msg=f"seed {seed}", strict=not isinstance(w, str)
             )
+
+
+STEPS = {
+    "divmod": lambda np_, x, y, at: (*divmod(x, y), *divmod(7, x), *np_.divmod(x, 3), x),
+    "two results": lambda np_, x, y, at: (*np_.modf(x), *np_.frexp(x.T)),
+    "index of no axes": lambda np_, x, y, at: (x[at], x.reshape(-1)[at], x[..., 1][at]),
+    "reduce": lambda np_, x, y, at: (
+        np_.add.reduce(x.astype(int)),
+        np_.maximum.reduce(x, axis=-1, keepdims=True),
+        np_.logical_and.reduce(x, axis=None),
+        np_.subtract.reduce(x, axis=1),
+        np_.bitwise_xor.reduce(x.astype("u1")),
+    ),
+    "reduceat": lambda np_, x, y, at: (
+        np_.add.reduceat(x.astype(int), [0, 2, 1]),
+        np_.subtract.reduceat(x, [0, 4]),
+        np_.minimum.reduceat(x.T, np_.array([1, 0])),
+    ),
+    "outer": lambda np_, x, y, at: (
+        np_.subtract.outer(x[0], x[1]),
+        np_.multiply.outer(x.T, y[0]),
+        np_.add.outer(x[:, 0], x.sum(dtype=int)),
+    ),
+    "brackets": lambda np_, x, y, at: (np_.c_[x, y], np_.r_[x[0], 3, y[1]], np_.r_[x.T, y.T]),
+    "ix_": lambda np_, x, y, at: (x[np_.ix_([0, 1], [1, 0])], *np_.ix_([True, False], [2])),
+}
+
+
+def written(np_, x, y, at):
+    """Write into arrays by the short ways; one is cast."""
+    x[at] = y[at]
+    x.put([3, -1], y[0, :2])
+    np_.put(x[:, 1:], 2, 0.5)
+    np_.copyto(x[2], y[2].astype("f4"))
+    np_.copyto(y, 2)
+    return x, y
+
+
+@pytest.mark.ways("reach", "four")
+@pytest.mark.parametrize("name", [*STEPS, "written"])
+def test_short_ways_give_what_engines_give(session, name):
+    """Values are NumPy's, and results lie as those of engines."""
+    run = STEPS.get(name, written)
+    x, y = (np.random.default_rng(n).integers(1, 9, (6, 5)) / 4 for n in range(2))
+    for dist in (None, "block", ("*", "cyclic"), "replicated"):
+        want, lies = run(np, x.copy(), y.copy(), np.array(2)), []
+        for place in (dnb.config.place, "engines"):
+            with setting(place=place):
+                found = run(dnb, *(dnb.array(z, dist=dist) for z in (x, y)), dnb.array(2))
+                for f, w in zip(found, want, strict=True):
+                    same(f, w)
+                lies.append([f.layout for f in found if isinstance(f, dnb.DistArray) and f.ndim])
+        assert lies[0] == lies[1]
+
+
+@pytest.mark.parametrize("dist", [None, "block"])
+def test_short_ways_refuse_what_numpy_refuses(session, dist):
+    x = np.array([[1e308, 0.0], [2.0, 3.0]])
+    a = dnb.array(x, dist=dist)
+    for run in (
+        lambda z: divmod(z, 0.0),
+        lambda z: z[np.array(2)],
+        lambda z: np.multiply.outer(z[0], z[0]),
+        lambda z: np.multiply.reduce(z * 2, axis=1),
+        lambda z: np.add.reduceat(z, [0, 5]),
+        lambda z: np.bitwise_and.reduce(z),
+        lambda z: np.copyto(z, 1j),
+        lambda z: z.put(9, 1.0),
+    ):
+
+        def strictly(z, run=run):
+            with np.errstate(all="raise"):
+                run(z)
+                session.flush()
+
+        _, error = outcome(lambda strictly=strictly: strictly(x))
+        with pytest.raises(public(error)):
+            strictly(a)
 
 
 @pytest.mark.ways("reach", "started")

@@ -141,8 +141,19 @@ def test_nothing_is_asked_of_what_does_not_travel(few):
         (lambda x: dnb.mean(x), 12),
         (lambda x: dnb.concatenate([x, x]), 16),
         (lambda x: dnb.linalg.eigh(x), 26),
+        (lambda x: divmod(x, 3), 21),
+        (lambda x: dnb.frexp(x), 23),
+        (lambda x: dnb.add.reduce(x), 16),
+        (lambda x: dnb.subtract.reduceat(x, [0, 1]), 16),
+        (lambda x: dnb.subtract.outer(x, x), 26),
+        (lambda x: x.put(3, 1), 16),
+        (lambda x: dnb.copyto(x, 1), 16),
+        (lambda x: dnb.c_[x, x], 16),
+        (lambda x: dnb.random.randint(5), 16),
     ],
-    ids=["minus", "T", "zeros", "mean", "concatenate", "eigh"],
+    ids=(
+        "minus T zeros mean concatenate eigh divmod frexp reduce reduceat outer put copyto c_ randint"
+    ).split(),
 )
 def test_small_arrays_take_few_calls(step, most, monkeypatch):
     monkeypatch.setattr(dnb.config, "cutoff", 1 << 16)

@@ -123,6 +123,7 @@ from distnb.client.record.operators import (
     COMPARISONS,
     arithmetic,
     comparison,
+    division,
     odd,
     power_arithmetic,
     takes_over,
@@ -1745,6 +1746,7 @@ class DistArray(Array):
         __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide, operator.floordiv)
         __mod__, __rmod__, __imod__ = arithmetic(np.remainder, operator.mod)
         __pow__, __rpow__, __ipow__ = power_arithmetic()
+        __divmod__, __rdivmod__ = division()
         __and__, __rand__, __iand__ = arithmetic(np.bitwise_and, operator.and_)
         __or__, __ror__, __ior__ = arithmetic(np.bitwise_or, operator.or_)
         __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor, operator.xor)

@@ -17,9 +17,9 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.operands import beside_text, by_numpy, others_in, understood
 from distnb.client.handle.scalars import no_array
 from distnb.client.math.ufunc_texts import docstring, method_docstring
-from distnb.client.reach.methods import called, computes
+from distnb.client.reach.methods import computes, methods_of
 from distnb.client.reach.small_steps import of_scalars, quick
-from distnb.client.reach.whole_functions import step
+from distnb.client.reach.whole_functions import step, written_in_reach
 from distnb.client.record.creation import asarray, refuse_masked
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
@@ -94,7 +94,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
             return row.run(*_first_array(*inputs))
         return elementwise(row.name, *_first_array(*inputs), **options)
 
-    function = computes(run, long) if isinstance(run, np.ufunc) and row.nout == 1 else long
+    function = computes(run, long) if isinstance(run, np.ufunc) else long
     function.__signature__ = _signature(row.nin)  # type: ignore[attr-defined]
     return function
 
@@ -146,17 +146,13 @@ def add_facts(function: Any, ufunc: np.ufunc) -> None:
 def _method(ufunc: np.ufunc, name: str) -> _Function:
     def method(x: ArrayLike, /, *others: ArrayLike, **options: Any) -> Any:
         inputs: tuple[Any, ...] = (x, *others)
-        if isinstance(x, Array) and not others:  # NumPy says which option these are
-            found = called(ufunc, name, inputs, options)
-            if found is not None:
-                return found
         if name != "at" and all(map(understood, inputs)):  # at writes into x
             inputs = _first_array(*inputs)
         return getattr(ufunc, name)(*inputs, **options)
 
     method.__name__, method.__qualname__ = name, f"{ufunc.__name__}.{name}"
     method.__doc__ = method_docstring(ufunc, name)
-    return method
+    return methods_of(ufunc, name, method)
 
 
 def _of_table(name: str) -> Any:
@@ -533,6 +529,10 @@ def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayL
         return
     if dst.single and not dst.ndim:
         raise no_array(dst)
+    rest: Any = where
+    usual = rest is True and casting == "same_kind"
+    if usual and written_in_reach("cast", np.copyto, "exact", dst, src):
+        return
     rule: Any = casting
     if isinstance(src, bool | int | float | complex):  # NumPy refuses what cannot be stored
         number = np.empty((), dst.dtype)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 import distnb.common.ndarrays as nd
 from distnb.client.handle.arguments import Shape, Subscript
 from distnb.client.handle.array import Array
-from distnb.client.handle.fields import Fields, at_hand, beside, fresh, near_of
+from distnb.client.handle.fields import Fields, at_hand, beside, fresh, is_away, near_of
 from distnb.client.reach.small_products import product, quick_dot
 from distnb.client.reach.small_reductions import accumulated, quick_reduction
 from distnb.client.reach.small_steps import (
@@ -22,16 +22,29 @@ from distnb.client.reach.small_steps import (
     quick_out,
     store,
 )
-from distnb.client.reach.small_views import indexed, with_units
+from distnb.client.reach.small_views import indexed, laid, with_units
 from distnb.common.config import config
+from distnb.ops import table
 from distnb.ops.fast import FAST
 
-__all__ = ["calls", "computes", "dots", "multiplies", "reads", "reduction", "reshaped", "stores"]
+__all__ = [
+    "calls",
+    "computes",
+    "dots",
+    "methods_of",
+    "multiplies",
+    "reads",
+    "reduction",
+    "reshaped",
+    "stores",
+]
 
 #: Types of axes.
 _AXES = frozenset((int, tuple, type(None)))
 #: What each call asks for, which takes a lookup less here than in NumPy.
 _UFUNC, _MATMUL = np.ufunc, np.matmul
+#: NumPy's ufunc -> the reduction that it makes.
+_REDUCTIONS = {row.ufunc: op for op, row in table.REDUCTIONS.items() if row.ufunc is not None}
 
 
 def reads(long: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -122,6 +135,75 @@ def computes(ufunc: np.ufunc, long: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def methods_of(ufunc: np.ufunc, name: str, long: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands for a method of NumPy's ufunc; ``long`` does what is not in reach."""
+
+    @wraps(long)
+    def function(*inputs: ArrayLike, **options: Any) -> Any:
+        ours = inputs and isinstance(inputs[0], Fields)
+        found = _of_method(ufunc, name, inputs, options) if ours else None
+        return long(*inputs, **options) if found is None else found
+
+    return function
+
+
+def _of_method(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Do what a method of NumPy's ufunc does; None if it is another operation."""
+    if len(inputs) == 1:
+        if method == "accumulate":
+            return accumulated(ufunc, inputs[0], options)
+        return _reduced(ufunc, inputs[0], options) if method == "reduce" else None
+    if len(inputs) != 2 or options:
+        return None
+    if method == "outer":
+        return _outer(ufunc, inputs[0], inputs[1])
+    return _by_segments(ufunc, inputs[0], inputs[1]) if method == "reduceat" else None
+
+
+def _reduced(ufunc: np.ufunc, x: Fields, options: dict[str, Any]) -> Any:
+    """Do what ``ufunc.reduce`` does; of ufuncs that are no reductions only where arrays live."""
+    one: Any = x
+    if "axis" not in options:
+        options = {"axis": 0, **options}
+    op = _REDUCTIONS.get(ufunc)
+    if op is not None:
+        return reduction(op, one, (), options)
+    near = near_of(x)
+    if near is None or is_away(x) or not near.ndim or len(options) > 1:
+        return None
+    found = done(ufunc.reduce, (near, options["axis"]))
+    return laid(x.session, found, ()) if type(found) is np.ndarray else found
+
+
+def _outer(ufunc: np.ufunc, x: Fields, y: object) -> Any:
+    """Do what ``ufunc.outer`` does: elementwise, with axes of length 1 for those of ``y``."""
+    if not isinstance(y, Fields) or ufunc is _MATMUL or x.session is not y.session:
+        return None
+    one: Any = x
+    near = near_of(y)
+    if near is None:
+        return None
+    wide = indexed(one, (..., *(None,) * near.ndim))
+    return None if wide is None else of_ufunc(ufunc, (wide, y))
+
+
+def _by_segments(ufunc: np.ufunc, x: Fields, indices: object) -> Any:
+    """Do what ``ufunc.reduceat`` does, of arrays that live in the notebook."""
+    near, at = near_of(x), indices
+    if near is None or is_away(x) or nd.nbytes(near) > nd.QUICK:
+        return None
+    if isinstance(indices, Fields):
+        at = None if is_away(indices) else near_of(indices)
+    if type(at) is not list and not (type(at) is np.ndarray and at.ndim):
+        return None
+    if len(at) < 2:  # of one segment NumPy's is wrong for some
+        return None
+    found = done(ufunc.reduceat, (near, at))
+    return laid(x.session, found, ()) if type(found) is np.ndarray else None
+
+
 def as_numpys(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -146,6 +228,8 @@ def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
         return product(inputs[0], inputs[1], None, True) if ours else None
     if method == "accumulate":
         return accumulated(ufunc, inputs[0], options)
+    if method == "reduce" and ufunc in _REDUCTIONS and isinstance(inputs[0], Fields):
+        return _reduced(ufunc, inputs[0], options)
     if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
         return None
     if config.math != "numpy" and ufunc.__name__ in FAST:

@@ -5,7 +5,7 @@ cimport distnb.common.ndarrays as nd
 from distnb.client.handle.fields cimport Fields, fresh, is_away, near_of, stayed
 from distnb.client.reach.promised_layouts cimport promised
 from distnb.client.reach.rehearsal cimport part
-from distnb.client.reach.small_views cimport is_plain, laid
+from distnb.client.reach.small_views cimport indexed, is_plain, laid
 
 cpdef quick(object run, object inputs, bint seen=*)
 @cython.locals(second=Fields, direct=bint, nbytes=Py_ssize_t, largest=Py_ssize_t)
@@ -31,4 +31,5 @@ cpdef refused(object error)
 @cython.locals(other=Fields)
 cdef _given(Fields x, object value)
 cdef _index(Fields x, object near, Fields key)
+@cython.locals(away=bint)
 cpdef picked(Fields x, Fields key, object long)

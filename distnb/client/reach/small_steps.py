@@ -22,7 +22,7 @@ from distnb.client.handle.fields import Fields, fresh, is_away, near_of, stayed
 from distnb.client.handle.host_arrays import FLAGS, in_context, tell
 from distnb.client.reach.promised_layouts import promised
 from distnb.client.reach.rehearsal import part, promise
-from distnb.client.reach.small_views import is_plain, laid
+from distnb.client.reach.small_views import indexed, is_plain, laid
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -52,12 +52,11 @@ __all__ = [
 _NUMBER = 16
 #: Python's integers below this have the same dtype everywhere.
 _USUAL = 1 << 31
-#: NumPy's elementwise ufuncs with one result -> whether there are others of them, by the
-#: processor's vectors.
+#: NumPy's elementwise ufuncs -> whether there are others of them, by the processor's vectors.
 _USUAL_UFUNCS = {
     row.run: row.name in FAST
     for row in table.ELEMENTWISE.values()
-    if isinstance(row.run, np.ufunc) and row.nout == 1 and getattr(np, row.name, None) is row.run
+    if isinstance(row.run, np.ufunc) and getattr(np, row.name, None) is row.run
 }
 #: Those of which NumPy warns that an output is no positional argument of theirs.
 _WARNS = frozenset((np.maximum, np.minimum))
@@ -71,7 +70,8 @@ _OBJECTS = np.dtype(object)
 def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = False) -> Any:
     """Do an elementwise operation on scalars, and small arrays in reach; None if it is another one.
 
-    NumPy finds out dtype and shape, and what is a scalar. The layout is found when somebody asks.
+    Of several results there is a tuple. NumPy finds out dtype and shape, and what is a scalar. The
+    layout is found when somebody asks.
     ``seen`` says that only compiled functions are between the user's line and this one.
     """
     taken = _taken(inputs)
@@ -79,6 +79,8 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = Fal
         return None
     session, args, away, total = taken
     found = _done(run, args, seen and total < nd.POOLED)
+    if type(found) is tuple:
+        return tuple([laid(session, f, away) if type(f) is ndarray else f for f in found])
     if type(found) is not ndarray:
         return found
     if found.dtype is _OBJECTS:
@@ -254,6 +256,8 @@ def of_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], seen: bool = False) -> An
         return quick(ufunc, inputs, seen) if elementwise else None
     if vectors and config.math != "numpy":
         return None
+    if ufunc.nout > 1:
+        return quick(ufunc, inputs, seen)
     if len(inputs) == 1 and isinstance(inputs[0], Fields):
         return quick_one(ufunc, inputs[0], seen)
     found = None
@@ -355,10 +359,13 @@ def picked(x: Array, key: Array, long: Callable[..., Any]) -> Any:
     near, index, session = near_of(x), near_of(key), x.session
     if near is None or index is None or session is not key.session:
         return None
-    if not (index.ndim and near.size and near.ndim):
-        return None
     away = is_away(x) or is_away(key)
     if away and config.place == "engines":
+        return None
+    if not index.ndim and index.dtype.kind in "iu":
+        one: Any = indexed(x, int(index))
+        return one if key.single or not isinstance(one, Array) else one.copy()
+    if not (index.ndim and near.size and near.ndim):
         return None
     if index.size * (nd.nbytes(near) // len(near)) > nd.QUICK:
         return None
@@ -429,12 +436,16 @@ def _given(x: Array, value: object) -> Any:
 def _index(x: Array, near: np.ndarray, key: Fields) -> Any:
     """Return what NumPy gets for an array that is an index, None if the step is not so small."""
     index = near_of(key)
-    if index is None or key.session is not x.session or not index.ndim:
+    if index is None or key.session is not x.session:
+        return None
+    if not index.ndim and index.dtype.kind not in "iu":
         return None
     if nd.nbytes(near) > nd.HALF or nd.nbytes(index) > nd.HALF:
         return None
     away = is_away(x) or is_away(key)
-    return None if away and config.place == "engines" else index
+    if away and config.place == "engines":
+        return None
+    return index if index.ndim else int(index)
 
 
 def _largest(args: Sequence[Any]) -> int:

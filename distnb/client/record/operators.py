@@ -16,7 +16,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.fields import Fields
 from distnb.client.handle.operands import by_numpy, is_derived, understood
-from distnb.client.reach.small_steps import quick_into, quick_one, quick_pair
+from distnb.client.reach.small_steps import quick, quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
 from distnb.client.record.operations import (
@@ -31,6 +31,7 @@ __all__ = [
     "COMPARISONS",
     "arithmetic",
     "comparison",
+    "division",
     "odd",
     "power_arithmetic",
     "takes_over",
@@ -85,6 +86,20 @@ def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
         return _operate(ufunc, run, self, other, into=True)
 
     return Arithmetic(forward, reflected, in_place)
+
+
+def division() -> tuple[Callable[[Any, ArrayLike], Any], Callable[[Any, ArrayLike], Any]]:
+    """Return the methods of ``divmod(x, y)`` and ``divmod(y, x)``, of two results."""
+
+    def forward(self: Array, other: ArrayLike) -> Any:
+        found = quick(divmod, (self, other), True)
+        return _operate(np.divmod, divmod, self, other) if found is None else found
+
+    def reflected(self: Array, other: ArrayLike) -> Any:
+        found = quick(divmod, (other, self), True)
+        return _operate(np.divmod, divmod, self, other, swap=True) if found is None else found
+
+    return forward, reflected
 
 
 def power_arithmetic() -> Arithmetic:

@@ -84,13 +84,13 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     if written_plain(np.put, a, ind, v, mode=mode):
         return
     x = _target(a)
+    if mode == "raise" and x.size and written_in_reach("put", np.ndarray.put, "takes", x, ind, v):
+        return
     if not x.size and np.size(ind):
         raise IndexError("cannot replace elements of an empty array")
     if not np.size(v):
         return
     if written_here("put", np.put, x, ind, v, mode=mode):
-        return
-    if mode == "raise" and written_in_reach("put", np.put, "takes", x, ind, v):
         return
     at = positions(ind, x.size, 0, mode)
     if x.ndim and isinstance(at.index, np.ndarray) and at.index.size:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.scalars import numbers_in
+from distnb.client.reach.whole_functions import step
 from distnb.client.record.creation import array, asarray
 from distnb.client.record.eager import session_of
 from distnb.client.record.ranges import arange, linspace
@@ -16,6 +18,9 @@ from distnb.client.shape.joining import concatenate
 from distnb.common.errors import explain
 
 __all__: list[str] = []
+
+#: Types of items of which NumPy may make many elements, or a matrix.
+_LONG = frozenset((slice, str))
 
 
 class Joined:
@@ -31,11 +36,18 @@ class Joined:
            [1., 0.]]))
     """
 
-    def __init__(self, axis: int, ndmin: int, trans1d: int) -> None:
+    def __init__(
+        self, axis: int, ndmin: int, trans1d: int, numpys: Callable[[Any], np.ndarray]
+    ) -> None:
         self.usual = axis, ndmin, trans1d
+        self.numpys = numpys
 
     def __getitem__(self, key: Any) -> Array:
         items = list(key) if isinstance(key, tuple) else [key]
+        if not any(type(item) in _LONG for item in items):
+            found: Any = step(self.numpys, self.__getitem__, "exact", (key,), {})
+            if found is not None:
+                return found
         axis, ndmin, trans1d = self.usual
         if items and isinstance(items[0], str):
             axis, ndmin, trans1d = self._said(items.pop(0))
@@ -88,4 +100,4 @@ def _stretch(item: slice, session: Session) -> Array:
     return arange(start, stop, step, session=session)
 
 
-r_, c_ = Joined(0, 1, -1), Joined(-1, 2, 0)
+r_, c_ = Joined(0, 1, -1, np.r_.__getitem__), Joined(-1, 2, 0, np.c_.__getitem__)

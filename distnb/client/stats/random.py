@@ -549,6 +549,8 @@ def _plain(*parameters: Any) -> tuple[float, ...] | None:
 
 def _whole(end: SupportsIndex | float) -> int:
     """Return the end of a range as an integer; of a fraction that is what NumPy has, too."""
+    if type(end) is int:  # to look for a protocol takes longer than to draw
+        return end
     return operator.index(end) if isinstance(end, SupportsIndex) else int(end)
 
 
