@@ -469,5 +469,7 @@ def test_names_are_checked():
         assert other["x"] is x
         with pytest.raises(KeyError, match=r"'y', expected 'x'"):
             other["y"]
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match=r"'y', expected 'x'"):
             del other["y"]
+        with pytest.raises(ValueError, match="name: got '', expected some letters"):
+            other[""] = x
