@@ -109,7 +109,7 @@ ORDER: dict[str, str] = {
         array_api method_docs
     """,
     "distnb.client.lasting": """
-        kept_arrays visiting checking manifests checkpoints restoring resizing
+        assembled kept_arrays visiting checking manifests checkpoints restoring resizing
     """,
     "distnb.client.shape": """
         viewing reshaping flat joining splitting splits repeating turning grids parts brackets
@@ -131,7 +131,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """
-        scipys structure commands dense balance creation base arithmetic reductions indexing
+        scipys structure base commands dense balance creation arithmetic reductions indexing
         compressed coordinates construction semirings
     """,
     "distnb.client.parts": "cuts operands results foreach partners",

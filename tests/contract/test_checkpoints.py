@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import distnb as dnb
 from distnb.client.files.reading import once
@@ -44,6 +45,28 @@ def test_what_was_saved_is_there_again(session, folder):
     for name, (data, layout) in expected.items():
         np.testing.assert_array_equal(found[name].to_numpy(), data)
         assert found[name].layout == layout
+
+
+def test_sparse_arrays_are_what_they_were(session, folder):
+    """Those that share their places or elements do so again."""
+    rows = scipy.sparse.random_array((31, 40), density=0.2, rng=1, format="csr")
+    csr = dnb.sparse.csr_array(rows)
+    names = {"A": csr, "turned": csr.T, "unsorted": csr @ csr.T, "triplets": csr.tocoo()}
+    names |= {"copy": csr.copy(), "whole": csr.redistribute("replicated"), "data": csr.data}
+    names["blocks"] = csr.redistribute(grid=(1, session.size))
+    names |= {"coo": dnb.sparse.coo_array(rows.tocoo()), "none": dnb.sparse.csc_array((5, 4))}
+    for name, x in names.items():
+        session[name] = x
+    dnb.checkpoint(folder, session=session)
+    found = dnb.restore(folder, session=session)
+    for name, x in names.items():
+        assert type(found[name]) is type(x)
+        assert found[name].layout == x.layout
+        if name != "data":
+            np.testing.assert_array_equal(found[name].toarray().to_numpy(), x.toarray().to_numpy())
+    found["data"][0] = 7
+    assert [float(found[name].data[0]) == 7 for name in ("A", "turned", "copy")] == [1, 1, 0]
+    assert found["A"].structure is found["copy"].structure
 
 
 def test_what_changes_is_saved_again(session, folder):

@@ -11,6 +11,7 @@ import zlib
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import distnb as dnb
 from distnb.client.files import writing
@@ -70,6 +71,32 @@ def test_all_kinds_on_another_number_of_engines(session, size, cutoff, tmp_path)
             if size == session.size:
                 assert x.layout == layouts[name]
         assert not other.named
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_sparse_arrays_on_another_number_of_engines(session, size, tmp_path):
+    rows = scipy.sparse.random_array((31, 40), density=0.2, rng=1, format="csr")
+    csr = dnb.sparse.csr_array(rows, dist="nnz")
+    names = {"A": csr, "turned": csr.T, "triplets": csr.tocoo()}
+    names["whole"] = csr.redistribute("replicated")
+    names |= {"coo": dnb.sparse.coo_array(rows.tocoo()), "data": csr.data, "square": csr @ csr.T}
+    names["blocks"] = csr.redistribute(grid=(1, session.size))
+    expected = {name: x.to_scipy() for name, x in names.items() if name != "data"}
+    for name, x in names.items():
+        session[name] = x
+    dnb.checkpoint(tmp_path)
+    with dnb.inprocess(size):
+        if size < session.size:
+            with pytest.raises(dnb.LayoutError, match=f"in blocks on {session.size} engines"):
+                dnb.restore(tmp_path)
+            del expected["blocks"]
+        found = dnb.restore(tmp_path, [*expected, "data"])
+        for name, x in expected.items():
+            np.testing.assert_array_equal(found[name].toarray().to_numpy(), x.toarray())
+            vector = np.arange(x.shape[1])
+            np.testing.assert_allclose((found[name] @ dnb.array(vector)).to_numpy(), x @ vector)
+        found["data"][0] = 7
+        assert found["A"].data[0] == found["turned"].data[0] == 7
 
 
 def test_views_of_one_array_are_views_of_it_again(session, tmp_path):
@@ -305,6 +332,54 @@ def test_manifests_that_cannot_be(there, where, what):
     forged(there, change)
     with pytest.raises(ValueError, match=r"manifest\.json: got what cannot be"):
         dnb.restore(there)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"kind": "other"},
+        {"shape": [4, 3]},
+        {"arrays": []},
+        {"facts": []},
+        {"facts": ["coo"]},
+        {"facts": {"0": "csc"}},
+        {"facts": {"1": 7}},
+        {"facts": {"2": [3, 2**62]}},
+        {"facts": {"2": [2, 4]}},
+        {"facts": {"3": 3}},
+        {"facts": {"4": [0, 1, 5]}},
+        {"facts": {"4": [0, 9, 3]}},
+        {"facts": {"5": "yes"}},
+    ],
+    ids=str,
+)
+def test_sparse_arrays_that_cannot_be(tmp_path, what):
+    with dnb.inprocess(2) as session:
+        session["S"] = dnb.sparse.csr_array([[0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 0, 0]])
+        dnb.checkpoint(tmp_path)
+
+        def change(body):
+            told = body["assembled"]["S"]
+            if isinstance(what.get("facts"), dict):
+                ((k, fact),) = what["facts"].items()
+                told["facts"][int(k)] = fact
+            else:
+                told.update(what)
+
+        forged(tmp_path, change)
+        with pytest.raises(ValueError, match="got what cannot be"):
+            dnb.restore(tmp_path)
+
+
+@pytest.mark.parametrize("elements", [[9, 1, 0], [-1, 3, 0]], ids=str)
+def test_places_of_sparse_arrays_that_cannot_be(tmp_path, elements):
+    """Of which the checksum holds."""
+    with dnb.inprocess(2) as session:
+        csr = session["S"] = dnb.sparse.csr_array([[0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 0, 0]])
+        csr.structure.indices[...] = elements
+        dnb.checkpoint(tmp_path)
+        with pytest.raises(ValueError, match="S: got what cannot be"):
+            dnb.restore(tmp_path)
 
 
 def test_files_that_a_checkpoint_does_not_have(there):

@@ -9,6 +9,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import scipy.sparse
 from IPython.core.interactiveshell import InteractiveShell
 
 import distnb as dnb
@@ -119,6 +120,44 @@ def test_a_killed_notebook_leaves_its_arrays(notebook):
     assert not keeping.found()
     with pytest.raises(dnb.EngineError, match="kept session: got none"):
         dnb.attach()
+
+
+def test_sparse_arrays_are_kept(notebook):
+    """With what they share, and in products; others read them, too."""
+    done = notebook(
+        """
+        import scipy.sparse
+        rows = scipy.sparse.random_array((300, 200), density=0.1, rng=1, format="csr")
+        A = dnb.sparse.csr_array(rows)
+        names = {"A": A, "turned": A.T, "unsorted": A @ A.T, "triplets": A.tocoo(), "copy": A.copy()}
+        names |= {"data": A.data, "blocks": A.redistribute(grid=(1, 2)), "whole": A.redistribute(False)}
+        names |= {"coo": dnb.sparse.coo_array(rows.tocoo()), "none": dnb.sparse.csc_array((5, 4))}
+        for name, x in names.items():
+            session[name] = x
+        die()
+        """
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    rows = scipy.sparse.random_array((300, 200), density=0.1, rng=1, format="csr")
+    expected = dict.fromkeys(["A", "triplets", "copy", "blocks", "whole", "coo"], rows)
+    expected |= {
+        "turned": rows.T,
+        "unsorted": rows @ rows.T,
+        "none": scipy.sparse.csc_array((5, 4)),
+    }
+    with dnb.inprocess(3):
+        (other,) = dnb.others()
+        assert "A         (300, 200) float64 csr, 6,000 stored elements, " in repr(other)
+        for name, x in expected.items():
+            np.testing.assert_array_equal(other[name].toarray().to_numpy(), x.toarray())
+    with dnb.attach() as session:
+        for name, x in expected.items():
+            np.testing.assert_array_equal(session[name].toarray().to_numpy(), x.toarray())
+            vector = np.arange(x.shape[1])
+            np.testing.assert_allclose((session[name] @ dnb.array(vector)).to_numpy(), x @ vector)
+        assert session["A"].structure is session["turned"].structure is session["copy"].structure
+        session["data"][0] = 7
+        assert [session[name].data[0] == 7 for name in ("A", "turned", "copy")] == [1, 1, 0]
 
 
 @pytest.mark.tier("test-all")
@@ -407,6 +446,11 @@ def test_another_notebook_reads_what_stands_still(running, monkeypatch):
             other["nothing"]
 
 
+class Named:
+    def __init__(self, session):
+        self.session = session
+
+
 def test_names_are_checked():
     with dnb.inprocess(2) as session, dnb.inprocess(1) as other:
         x = dnb.ones(3, dist="block")
@@ -414,13 +458,18 @@ def test_names_are_checked():
             session["x"] = x
         with pytest.raises(TypeError, match="expected the session's array"):
             other["x"] = np.ones(3)
-        with pytest.raises(TypeError, match="expected a dense array"):
-            other["x"] = dnb.sparse.eye_array(3)
+        with pytest.raises(TypeError, match="expected an array; pass"):
+            other["x"] = Named(other)
+        other["eye"] = eye = dnb.sparse.eye_array(3)
+        assert other["eye"] is eye
+        del other["eye"]
         with pytest.raises(TypeError, match="expected a string"):
             other[3] = x
         other["x"] = x
         assert other["x"] is x
         with pytest.raises(KeyError, match=r"'y', expected 'x'"):
             other["y"]
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match=r"'y', expected 'x'"):
             del other["y"]
+        with pytest.raises(ValueError, match="name: got '', expected some letters"):
+            other[""] = x

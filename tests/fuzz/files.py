@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from distnb.client.lasting import manifests
+from distnb.client.lasting.assembled import Parts
 from distnb.formats import text
 from distnb.formats.table import FORMATS, reader_of
 from distnb.geometry.layout import default_layout
@@ -312,9 +313,10 @@ def checkpoints():
     """Manifests of checkpoints, some with the checksum of what they say."""
     entry = manifests.Entry((4, 3), "<f8", default_layout((4, 3), 2), ((48, 7), (48, 9)))
     file = "distnb-T-0123456789ab.npy"
-    there = manifests.Manifest(
-        2, {file: entry}, {"T": manifests.Named(file, View.whole((4, 3)), True)}
-    )
+    named = manifests.Named(file, View.whole((4, 3)), True)
+    facts = ("csr", 0, (4, 3), default_layout((4, 3), 2), (0, 2, 4), True, False, False)
+    made = Parts("sparse", (4, 3), "rows", facts, (named, named, named))
+    there = manifests.Manifest(2, {file: entry}, {"T": named}, {"S": made})
     real = manifests.encoded(there)
     told = json.loads(real)
 

@@ -72,6 +72,10 @@ PROGRAMS = {
         "b = dnb.ones(9, dist=['block', 'cyclic', 'cyclic'][rank])\nprint(b.sum().item())",
         r"create \(9,\) with arguments of its own on rank 0 .* with arguments of its own on rank [12]",
     ),
+    "a dtype": (
+        "b = a.astype('f4' if rank else float)\nprint((b + 1).sum().item())",
+        r"create \(1000,\) given float64 on rank 0 .*create \(1000,\) given float32 on rank [12]",
+    ),
     "an error that is caught": (
         "try:\n    print((a[rank:] * a[:1000 - rank])[:7 - rank].to_numpy())\n"
         "except dnb.EngineError:\n    print(a.sum().item())",

@@ -29,7 +29,7 @@ def fuzzed(count, name="all"):
 def test_a_manifest_with_a_dtype_that_is_none(dtype):
     file = "distnb-T-0123456789ab.npy"
     entry = manifests.Entry((4,), dtype, default_layout((4,), 1), ((32, 7),))
-    there = manifests.Manifest(1, {file: entry}, {})
+    there = manifests.Manifest(1, {file: entry}, {}, {})
     with pytest.raises(ValueError, match=r"^file /x: got what cannot be"):
         manifests.decoded(manifests.encoded(there), "/x")
 

@@ -133,13 +133,13 @@ def test_checkpoints_have_the_variables_of_the_cell(shell, session, tmp_path):
             shell.run_line_magic("distnb", line)
 
 
-def test_checkpoints_name_the_sparse_arrays_that_are_not_in_them(shell, session, tmp_path):
+def test_sparse_arrays_have_names_too(shell, session, tmp_path):
     shell.user_ns.update(A=dnb.ones(3), S=dnb.sparse.eye_array(3, format="csr"))
-    with pytest.warns(UserWarning, match="checkpoint: S left out"):
-        dnb.checkpoint(tmp_path)
-    assert list(dnb.restore(tmp_path)) == ["A"]
+    dnb.checkpoint(tmp_path)
+    assert list(dnb.restore(tmp_path)) == ["A", "S"]
     shell.run_cell("1")
-    assert [x.name for x in dnb.arrays()] == ["A"]
+    assert [x.name for x in dnb.arrays()] == ["A", "S"]
+    assert "S  (3, 3) float64 csr, 3 stored elements, 1 + 1 + 1 on 3 engines" in repr(dnb.arrays())
 
 
 def test_checkpoints_come_after_cells_and_while_none_runs(shell, session, tmp_path):

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterable
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from distnb.client.files.reading import in_boxes, once
 from distnb.client.files.writing import wait_for_writers, write
 from distnb.client.handle.array import Array
 from distnb.client.handle.copies import seen
-from distnb.client.lasting.kept_arrays import Names, named_arrays
+from distnb.client.lasting.assembled import dense_parts, parts_of
+from distnb.client.lasting.kept_arrays import named_arrays
 from distnb.client.lasting.manifests import (
     MANIFEST,
     Entry,
@@ -255,14 +256,17 @@ def next_of(session: Session) -> tuple[Next, ...]:
     saved: Saved = session.extensions[Saved]
     found, now, arrays = [], time.monotonic(), named_arrays(session)
     for folder, last in saved.last.items():
-        changed = {
-            name: x.dbase
-            for name, x in arrays.items()
-            if (last.names is None or name in last.names) and saved.find(x.dbase, folder) is None
-        }
-        nbytes = sum(map(_nbytes, {id(base): base for base in changed.values()}.values()))
+        changed = [
+            (name, x.dbase)
+            for name, named in arrays.items()
+            if last.names is None or name in last.names
+            for x in dense_parts(named)
+            if saved.find(x.dbase, folder) is None
+        ]
+        nbytes = sum(map(_nbytes, {id(base): base for _, base in changed}.values()))
         seconds = nbytes / last.bytes_per_second if last.bytes_per_second else 0.0
-        found.append(Next(folder, now - last.when, tuple(changed), nbytes, seconds))
+        names = tuple(dict(changed))
+        found.append(Next(folder, now - last.when, names, nbytes, seconds))
     return tuple(sorted(found, key=lambda next_: next_.age))
 
 
@@ -305,15 +309,9 @@ def _write(session: Session, folder: str, names: tuple[str, ...] | None) -> None
                 unlock(fd)
 
 
-def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Array]:
+def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Any]:
     """Return the arrays that are to be written, by their names."""
     there = named_arrays(session)
-    others = session.extensions[Names].others
-    if names is None and others:
-        warn_user(
-            f"checkpoint: {', '.join(others)} left out, for only dense arrays can be in it; "
-            "distnb.sparse.save_npz saves sparse ones"
-        )
     if names is not None and (unknown := [name for name in names if name not in there]):
         expected = f"some of {sorted(there)}"
         raise KeyError(explain("checkpoint", f"names {unknown}", expected, "name these"))
@@ -325,13 +323,14 @@ def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Array]
     return found
 
 
-def _check(arrays: dict[str, Array]) -> None:
+def _check(arrays: dict[str, object]) -> None:
     """Refuse arrays whose content is lost."""
-    for x in arrays.values():
+    dense = [(name, x) for name, named in arrays.items() for x in dense_parts(named)]
+    for _, x in dense:
         x.session.unfinished.finish()
-    lost = [name for name, x in arrays.items() if x.dbase.lost]
+    lost = {name: x.dbase.lost for name, x in dense if x.dbase.lost}
     if lost:
-        why = arrays[lost[0]].dbase.lost
+        why = next(iter(lost.values()))
         raise LostArrayError(
             explain(
                 f"checkpoint of {', '.join(lost)}",
@@ -342,10 +341,10 @@ def _check(arrays: dict[str, Array]) -> None:
         )
 
 
-def _is_read(name: str, x: Array) -> bool:
+def _is_read(name: str, named: object) -> bool:
     """Tell whether an array has been read, if it is from a file; say so if it was not."""
-    look = x.dbase.look
-    if look is None or not look.unread:
+    looks = [x.dbase.look for x in dense_parts(named)]
+    if not any(look is not None and look.unread for look in looks):
         return True
     warn_user(f"checkpoint: {name} is left out, for it was still to be read from a file")
     return False
@@ -361,14 +360,15 @@ def _note(
     saved.last[folder] = _Last(now, names, speed)
 
 
-def _write_all(session: Session, folder: str, arrays: dict[str, Array], made: list[str]) -> int:
+def _write_all(session: Session, folder: str, arrays: dict[str, Any], made: list[str]) -> int:
     """Write what has changed, then the manifest; return bytes, tell which files are ``made``."""
     begin, saved = time.monotonic(), session.extensions[Saved]
     before: Manifest = once(session, _before, folder, session.size)
-    now = Manifest(session.size, {}, {})
+    now = Manifest(session.size, {}, {}, {})
     files = dict[int, str]()
     written = list[tuple[Base, str]]()
-    for name, x in arrays.items():
+
+    def saved_as(name: str, x: Array) -> Named:
         base = x.dbase
         if id(base) not in files:
             known = saved.find(base, folder)
@@ -379,7 +379,14 @@ def _write_all(session: Session, folder: str, arrays: dict[str, Array], made: li
                 file, now.files[file] = _write_one(whole(base), folder, name, made)
                 files[id(base)] = file
                 written.append((base, file))
-        now.arrays[name] = Named(files[id(base)], x.dview, x.writeable)
+        return Named(files[id(base)], x.dview, x.writeable)
+
+    for name, x in arrays.items():
+        if (parts := parts_of(x)) is None:
+            now.arrays[name] = saved_as(name, x)
+        else:
+            there = tuple([saved_as(name, each) for each in parts.arrays])
+            now.assembled[name] = parts._replace(arrays=there)
     once(session, write_manifest, folder, now)
     once(session, drop_others, folder)
     saved.forget_others(session)
@@ -414,7 +421,7 @@ def _nbytes(base: Base) -> int:
 def _before(folder: str, size: int) -> Manifest:
     """Return what the folder has; nothing if there is no manifest."""
     there = MANIFEST in os.listdir(folder)
-    return read_manifest(folder) if there else Manifest(size, {}, {})
+    return read_manifest(folder) if there else Manifest(size, {}, {}, {})
 
 
 def _write_one(x: Array, folder: str, name: str, made: list[str]) -> tuple[str, Entry]:

@@ -13,6 +13,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from distnb.client.handle.array import Array, hosted
 from distnb.client.handle.conversion import in_layout
+from distnb.client.lasting.assembled import Parts, Shared, again, dense_parts, is_array, parts_of
 from distnb.client.session import current
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
@@ -50,8 +52,6 @@ class Names:
 
     def __init__(self) -> None:
         self.notebook: WeakValueDictionary[str, Any] = WeakValueDictionary()
-        #: The names of what is no dense array.
-        self.others: list[str] = []
         self.made: dict[str, str] = {}
         #: Whether they are listed when the process ends.
         self.listed_at_exit = False
@@ -62,9 +62,7 @@ class Names:
 
     def note(self, found: Iterable[tuple[str, Any]]) -> None:
         """Take others for those before."""
-        there = list(found)
-        self.notebook = WeakValueDictionary(there)
-        self.others = [n for n, x in there if not isinstance(x, Array)]
+        self.notebook = WeakValueDictionary(found)
 
     def all(self, named: dict[str, Any]) -> dict[str, Any]:
         """Return all arrays with names; a variable that was bound after its name was given wins."""
@@ -73,8 +71,7 @@ class Names:
             if self._had(name, named[name]):  # nobody else asked for that name
                 self.attached.discard(name)
                 del named[name]
-        found = {n: x for n, x in self.notebook.items() if isinstance(x, Array)}
-        return found | {n: x for n, x in named.items() if n not in newer}
+        return dict(self.notebook) | {n: x for n, x in named.items() if n not in newer}
 
     def _is_rebound(self, name: str, x: Any) -> bool:
         """Tell whether the notebook has called another array so since the session has the name."""
@@ -104,9 +101,9 @@ def named_arrays(session: Session) -> dict[str, Any]:
     return session.extensions[Names].all(session.named)
 
 
-def _made_at(session: Session, name: str, x: Array) -> str:
+def _made_at(session: Session, name: str, x: object) -> str:
     """Return the line that made an array, "" if that is not known."""
-    site = x.dbase.site
+    site = dense_parts(x)[0].dbase.site
     return session.line(site) if site >= 0 else session.extensions[Names].made.get(name, "")
 
 
@@ -120,56 +117,72 @@ class _List:
         self.session = session
         self.commands: list[Create] = []
         self.names: list[tuple[str, Operand]] = []
+        #: Name, parts, and the operand of each with whether it can be written.
+        self.assembled: list[tuple[Any, ...]] = []
         self.told: dict[str, Any] = {"lost": {}, "fixed": [], "made": {}}
+        self.told["engines"] = session.size
         self.listed: dict[int, int] = {}
         self.places: dict[int, int] = {}
         self.held: list[np.ndarray] = []
         self.near: list[np.ndarray] = []
         self._numbers: dict[int, int] = {}
 
-    def add(self, name: str, x: Array) -> None:
-        """Add an array, or why it is none that can be kept."""
+    def add(self, name: str, x: object, most: int) -> None:
+        """Add an array, or why it is none that can be kept; there may be so many bases."""
+        parts, arrays = parts_of(x), dense_parts(x)
+        if len(self.commands) + len(arrays) > most:
+            self.told["lost"][name] = "there were too many"
+            return
+        found = [operand for each in arrays if (operand := self._operand(name, each)) is not None]
+        if len(found) < len(arrays):
+            return
+        if parts is None:
+            self.names.append((name, found[0]))
+            self.told["fixed"] += [name] * (not arrays[0].writeable)
+        else:
+            pairs = zip(found, arrays, strict=True)
+            shown = tuple([(*operand, each.writeable) for operand, each in pairs])
+            self.assembled.append((name, *parts._replace(arrays=shown)))
+        if not _without_base(arrays[0]) and (made := _made_at(self.session, name, x)):
+            self.told["made"][name] = made
+
+    def _operand(self, name: str, x: Array) -> Operand | None:
+        """Return where a dense array is kept; None, and why, if it cannot be."""
         base = None if _without_base(x) else x.dbase
         if base is not None and base.lost:
             self.told["lost"][name] = base.lost if isinstance(base.lost, str) else "it was lost"
-        elif base is not None and base.look is not None and base.look.unread:
+            return None
+        if base is not None and base.look is not None and base.look.unread:
             self.told["lost"][name] = "it was still to be read from a file"
-        elif base is None or base.known is not None or not x.size:
-            self._copy(name, x)
-        elif (near := _elsewhere(base)) is not None:
-            self._near(name, x, base, near)
-        else:
-            self._lying(name, x, base)
-        if not x.writeable:
-            self.told["fixed"].append(name)
-        if base is not None and (made := _made_at(self.session, name, x)):
-            self.told["made"][name] = made
+            return None
+        if base is None or base.known is not None or not x.size:
+            return self._copy(name, x)
+        near = _elsewhere(base)
+        return self._lying(name, x, base) if near is None else self._near(name, x, base, near)
 
-    def _copy(self, name: str, x: Array) -> None:
+    def _copy(self, name: str, x: Array) -> Operand | None:
         """Keep a copy of what lies in the notebook."""
         near = x.to_numpy() if x.near is None else x.near
         if near.nbytes > _COPIED:
             what = "it lay in the notebook" if x.at_home else "it showed another array"
             self.told["lost"][name] = f"{what}, and is too large for a copy"
-            return
+            return None
         base = x.dbase
         layout = base.layout if near.shape == base.shape else in_notebook(near.ndim)
         number = self._copied(name, near, layout)
-        if number is not None:
-            self.names.append((name, Operand(number, View.whole(near.shape))))
+        return None if number is None else Operand(number, View.whole(near.shape))
 
-    def _near(self, name: str, x: Array, base: Base, near: np.ndarray) -> None:
+    def _near(self, name: str, x: Array, base: Base, near: np.ndarray) -> Operand | None:
         """Keep one copy of a base that is in reach elsewhere, for all that are views of it."""
         if near.nbytes > _COPIED:
-            self._copy(name, x)
-            return
+            return self._copy(name, x)
         number = self._numbers.get(id(base))
         if number is None:
             number = self._copied(name, near, base.layout)
             if number is None:
-                return
+                return None
             self._numbers[id(base)] = number
-        self.names.append((name, Operand(number, x.dview)))
+        return Operand(number, x.dview)
 
     def _copied(self, name: str, near: np.ndarray, layout: Layout) -> int | None:
         """Make a base of a copy; return its number, None if there is no room."""
@@ -180,7 +193,7 @@ class _List:
         np.ndarray(near.shape, near.dtype, memory)[...] = near
         return self._made(near.shape, near.dtype.str, layout, ("data",), memory)
 
-    def _lying(self, name: str, x: Array, base: Base) -> None:
+    def _lying(self, name: str, x: Array, base: Base) -> Operand | None:
         """Keep what lies in the segment."""
         number = self._numbers.get(id(base))
         if number is None:
@@ -188,17 +201,17 @@ class _List:
             memory = base.memory if found is None else found.memory
             if base.disk is not None:
                 self.told["lost"][name] = "it was on disk (dnb.config.spill)"
-                return
+                return None
             if memory is None or (found is not None and not found.all):
                 self.told["lost"][name] = "engines had it in their own memory"
-                return
+                return None
             number = self._made(base.shape, base.dtype.str, base.layout, ("same",), memory)
             self._numbers[id(base)] = number
             if base.nbytes >= 0:
                 self.listed[base.handle] = number
             if base.near is not None or base.handle in self.session.memory.seen:
                 self.near.append(memory)
-        self.names.append((name, Operand(number, x.dview)))
+        return Operand(number, x.dview)
 
     def _made(
         self, shape: Any, dtype: str, layout: Layout, how: tuple[str, ...], memory: np.ndarray
@@ -212,7 +225,7 @@ class _List:
 
     def write(self, to: Keeping) -> None:
         """Leave it in place of the one before."""
-        told = Ask(0, "told", (json.dumps(self.told),))
+        told = Ask(0, "told", (json.dumps(self.told), tuple(self.assembled)))
         commands: tuple[Any, ...] = (*self.commands, Bind(tuple(self.names)), told)
         to.write(encode(Batch(0, 0, commands)), self.listed, self.places, self.held, self.near)
 
@@ -230,7 +243,12 @@ def _elsewhere(base: Base) -> np.ndarray | None:
 
 
 def _is_stale(x: Array) -> bool:
-    """Tell whether an array may have to be brought up to date by engines."""
+    """Tell whether an array may have to be brought up to date by engines, or sent to them.
+
+    What has no base yet, as pointers of sparse arrays after a resize, is kept there if it is large.
+    """
+    if _without_base(x) and x.promise is not None:
+        return bool(x.nbytes > _COPIED)
     look = None if _without_base(x) or x.dbase.lost else x.dbase.look
     return look is not None and x.dbase.near is None and not look.unread
 
@@ -239,22 +257,19 @@ def list_arrays(session: Session) -> None:
     """List the arrays of a session that have names, if it is kept; waits for the engines."""
     names, to = named_arrays(session), session.keeping
     for name, x in names.items():
-        if not isinstance(x, Array):
+        if not is_array(x):
             kind = type(x).__name__
-            raise TypeError(explain(f"session[{name!r}]", kind, "a dense array", "pass another"))
+            raise TypeError(explain(f"session[{name!r}]", kind, "an array", "pass another"))
     if to is None or session.closed:
         return
     with session.recorder.lock:  # nobody sends anything meanwhile
-        for x in filter(_is_stale, names.values()):
+        for x in filter(_is_stale, chain.from_iterable(map(dense_parts, names.values()))):
             x.operand  # noqa: B018
         session.flush()
         with deferred_interrupts():
             found = _List(session)
             for name, x in names.items():
-                if len(found.commands) < to.most:
-                    found.add(name, x)
-                else:
-                    found.told["lost"][name] = "there were too many"
+                found.add(name, x, to.most)
             before = to.facts["engines"]
             if session.size > before:  # never fewer than what is listed lies on
                 to.tell(engines=session.size)
@@ -370,13 +385,18 @@ def _restore(session: Session, kept: Keeping, torn: set[int]) -> None:
         session.memory.segment.forget()
         return
     *made, bound, told = decode(text).commands
-    told = json.loads(told.args[0])
+    told, assembled = json.loads(told.args[0]), told.args[1]
     claimed = [session.memory.claim(*command.how[1:]) for command in made]
     session.memory.segment.forget()
     session.extensions[Names].made = told["made"]
     bases = [_base(session, c, m, c.base in torn) for c, m in zip(made, claimed, strict=True)]
     for name, (number, view) in bound.names:
         session.named[name] = bases[number].alias(view, name not in told["fixed"])
+    shared = Shared()
+    for name, *given in assembled:
+        parts = Parts(*given)
+        arrays = tuple([bases[number].alias(*shown) for number, *shown in parts.arrays])
+        session.named[name] = again(parts._replace(arrays=arrays), told["engines"], shared)
     session.extensions[Names].attached = set(session.named)
     for name, why in told["lost"].items():
         print(f"distnb: {name} is gone: {why}", file=sys.stderr)
@@ -469,7 +489,10 @@ def arrays(session: Session | None = None) -> Table:
     return Table([_row(found, *item) for item in named_arrays(found).items()])
 
 
-def _row(session: Session, name: str, x: Array) -> Listed:
-    made = _made_at(session, name, x)
+def _row(session: Session, name: str, x: object) -> Listed:
+    made, parts = _made_at(session, name, x), parts_of(x)
     told = f"made at {made}" if made else ""
-    return Listed(name, x.shape, x.dtype, x.nbytes, x.layout.facts(), told)
+    (dense, *_) = dense_parts(x)
+    if parts is None:
+        return Listed(name, dense.shape, dense.dtype, dense.nbytes, dense.layout.facts(), told)
+    return Listed(name, parts.shape, dense.dtype, parts.nbytes, parts.text, told)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.files.writing import is_stream, sync
+from distnb.client.lasting.assembled import Parts
 from distnb.client.lasting.checking import (
     check_layout,
     check_parts,
@@ -93,11 +94,21 @@ class Named(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What is in a checkpoint: files and arrays by their names, and how many engines there were."""
+    """What is in a checkpoint: files and arrays by their names, and how many engines there were.
+
+    ``assembled`` are those that are made of several arrays.
+    """
 
     engines: int
     files: dict[str, Entry]
     arrays: dict[str, Named]
+    assembled: dict[str, Parts]
+
+    @property
+    def needed(self) -> dict[str, tuple[Named, ...]]:
+        """What each name needs."""
+        made = {name: parts.arrays for name, parts in self.assembled.items()}
+        return {name: (x,) for name, x in self.arrays.items()} | made
 
 
 # -- text ------------------------------------------------------------------------------------------
@@ -110,13 +121,17 @@ def encoded(manifest: Manifest) -> bytes:
     >>> entry = Entry((4, 3), "<f8", default_layout((4, 3), 2), ((48, 7), (48, 9)))
     >>> file = "distnb-T-0123456789ab.npy"
     >>> named = Named(file, View.whole((4, 3)), True)
-    >>> there = Manifest(2, {file: entry}, {"T": named})
+    >>> there = Manifest(2, {file: entry}, {"T": named}, {})
     >>> decoded(encoded(there), "x") == there
     True
     """
     files = {name: {**e._asdict(), "layout": _told(e.layout)} for name, e in manifest.files.items()}
     body = {**manifest._asdict(), "files": files}
     body["arrays"] = {name: x._asdict() for name, x in manifest.arrays.items()}
+    if manifest.assembled:
+        body["assembled"] = {name: _told_parts(x) for name, x in manifest.assembled.items()}
+    else:
+        del body["assembled"]
     text = {"distnb checkpoint": VERSION, "crc32": _check(body), **body}
     return json.dumps(text, indent=1).encode()
 
@@ -155,7 +170,10 @@ def _manifest(told: dict[str, Any]) -> Manifest:
     need(natural(engines) and engines, "engines")
     files = {name: _entry(e, engines) for name, e in told["files"].items()}
     need(all(map(_FILE.fullmatch, files)), "names of files")
-    return Manifest(engines, files, {n: _named(x, files) for n, x in told["arrays"].items()})
+    arrays = {n: _named(x, files) for n, x in told["arrays"].items()}
+    made = {n: _parts(x, files) for n, x in told.get("assembled", {}).items()}
+    need(not arrays.keys() & made.keys(), "names")
+    return Manifest(engines, files, arrays, made)
 
 
 def _damaged(path: str, got: str) -> ValueError:
@@ -169,11 +187,26 @@ def _told(layout: Layout) -> dict[str, Any]:
     return {"grid": astuple(layout.grid), "axes": axes, "dims": layout.dims}
 
 
+def _told_parts(parts: Parts) -> dict[str, Any]:
+    facts = [_told(x) if isinstance(x, Layout) else x for x in parts.facts]
+    return {**parts._asdict(), "facts": facts, "arrays": [x._asdict() for x in parts.arrays]}
+
+
+def _parts(told: dict[str, Any], files: dict[str, Entry]) -> Parts:
+    facts = [_layout(x) if isinstance(x, dict) else _tuples(x) for x in told["facts"]]
+    arrays, shape = [_named(x, files) for x in told["arrays"]], _tuples(told["shape"])
+    need(all(map(natural, shape)) and isinstance(told["text"], str), "assembled array")
+    return Parts(told["kind"], shape, told["text"], tuple(facts), tuple(arrays))
+
+
+def _layout(told: dict[str, Any]) -> Layout:
+    grid = Grid(*_tuples(told["grid"]))
+    axes = tuple([KINDS[name](*_tuples(args)) for name, *args in told["axes"]])
+    return Layout(grid, axes, _tuples(told["dims"]))
+
+
 def _entry(told: dict[str, Any], engines: int) -> Entry:
-    layout, shape = told["layout"], _tuples(told["shape"])
-    grid = Grid(*_tuples(layout["grid"]))
-    axes = tuple([KINDS[name](*_tuples(args)) for name, *args in layout["axes"]])
-    made = Layout(grid, axes, _tuples(layout["dims"]))
+    made, shape = _layout(told["layout"]), _tuples(told["shape"])
     entry = Entry(shape, told["dtype"], made, _tuples(told["parts"]))
     check_parts(shape, entry.dtype, entry.parts)
     check_layout(made, shape, engines)

@@ -18,6 +18,7 @@ from distnb.client.files.reading import (
 )
 from distnb.client.files.writing import is_stream
 from distnb.client.handle.array import create, hosted
+from distnb.client.lasting.assembled import KINDS, Parts, Shared, again
 from distnb.client.lasting.checkpoints import Saved
 from distnb.client.lasting.manifests import (
     Entry,
@@ -30,7 +31,7 @@ from distnb.client.lasting.manifests import (
 )
 from distnb.client.session import current
 from distnb.client.session.session import Session
-from distnb.common.errors import explain
+from distnb.common.errors import DistnbError, explain
 from distnb.formats import npy
 from distnb.formats.stored import Stored
 from distnb.geometry.regrid import regridded
@@ -103,16 +104,21 @@ def restore(
     try:
         manifest: Manifest = once(found, read_manifest, folder)
         wanted = _wanted(manifest, names, folder)
-        files = {manifest.arrays[name].file for name in wanted}
+        files = {x.file for name in wanted for x in manifest.needed[name]}
         stamps = {f: once(found, file_stamp, folder, f) for f in manifest.files if f in files}
         bases = {f: _read(found, folder, f, manifest) for f in stamps}
     finally:
         if not found.transport.rank:
             unlock(fd)
-    arrays = {}
+    arrays, shared = dict[str, Any](), Shared()
     for name in wanted:
-        file, view, writeable = manifest.arrays[name]
-        arrays[name] = bases[file].alias(view, writeable)
+        each = [bases[file].alias(*shown) for file, *shown in manifest.needed[name]]
+        parts = manifest.assembled.get(name)
+        if parts is None:
+            arrays[name] = each[0]
+        else:
+            made = parts._replace(arrays=tuple(each))
+            arrays[name] = _assembled(folder, name, made, manifest.engines, shared)
     for file, x in bases.items():
         found.extensions[Saved].keep(x.dbase, folder, file, stamps[file])
     if into is not None:
@@ -123,10 +129,10 @@ def restore(
 def _wanted(manifest: Manifest, names: Iterable[str] | None, folder: str) -> list[str]:
     """Return the names of the arrays that are to be read."""
     if names is None:
-        return list(manifest.arrays)
+        return list(manifest.needed)
     wanted = [names] if isinstance(names, str) else list(names)
-    if unknown := [name for name in wanted if name not in manifest.arrays]:
-        there = f"some of {list(manifest.arrays)}"
+    if unknown := [name for name in wanted if name not in manifest.needed]:
+        there = f"some of {list(manifest.needed)}"
         raise KeyError(explain(f"checkpoint {folder}", f"names {unknown}", there, "name these"))
     return wanted
 
@@ -147,6 +153,18 @@ def _read(session: Session, folder: str, file: str, manifest: Manifest) -> Any:
         fill_from(source, view, out)
         session.flush()
     return out
+
+
+def _assembled(folder: str, name: str, parts: Parts, engines: int, shared: Shared) -> Any:
+    """Return what is made of several arrays, if they fit each other."""
+    try:
+        made = again(parts, engines, shared)
+        KINDS[parts.kind].check(made)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, DistnbError):
+            raise
+        raise _damaged(f"{folder}: {name}", f"what cannot be ({error})") from None
+    return made
 
 
 def _described(path: str, entry: Entry) -> Stored:

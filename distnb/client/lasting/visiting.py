@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -19,6 +20,7 @@ import numpy as np
 from distnb.client.batching.replies import fill_in
 from distnb.client.handle.array import hosted
 from distnb.client.handle.conversion import in_layout
+from distnb.client.lasting.assembled import Parts, Shared, again
 from distnb.client.lasting.kept_arrays import Listed, Table, take_up
 from distnb.client.record.creation import array
 from distnb.client.record.placement import Placement
@@ -28,7 +30,7 @@ from distnb.common.errors import LostArrayError, SessionError, explain
 from distnb.common.shared_segments import CELLS, LISTED, WRITTEN
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.regrid import regridded
-from distnb.geometry.views import Placed
+from distnb.geometry.views import Placed, View
 from distnb.wire.encoding import decode
 from distnb.wire.protocol import Create
 
@@ -62,12 +64,24 @@ class _List(NamedTuple):
     made: Sequence[Create]
     names: dict[str, Any]
     told: dict[str, Any]
+    #: Name -> what is made of several arrays, with places instead of these.
+    assembled: dict[str, Parts]
 
-    def placed(self, name: str) -> tuple[Placed, np.dtype]:
-        """Return where an array lies, and its dtype."""
-        number, view = self.names[name]
+    def places(self, name: str) -> list[tuple[int, View]]:
+        """Return the numbers of bases that an array needs, and what it shows of each."""
+        if name in self.assembled:
+            return [(number, view) for number, view, _ in self.assembled[name].arrays]
+        return [self.names[name]]
+
+    def placed(self, number: int, view: View) -> tuple[Placed, np.dtype]:
+        """Return where a dense array lies, and its dtype."""
         base = self.made[number]
         return Placed(base.shape, base.layout, view), np.dtype(base.dtype)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The names of all arrays."""
+        return (*self.names, *self.assembled)
 
 
 class _Memory:
@@ -86,7 +100,7 @@ class _Memory:
     def list(self, head: _Head) -> _List | None:
         """Return its list; None if there is another one by now."""
         if not head.listed:
-            return _List([], {}, {"lost": {}, "fixed": [], "made": {}})
+            return _List([], {}, {"lost": {}, "fixed": [], "made": {}}, {})
         length = int(self._numbers(head.listed, 1)[0])
         if self.head().listed != head.listed or not 0 < length < self._nbytes:
             return None
@@ -95,7 +109,8 @@ class _Memory:
         if (now.listed, now.cells) != (head.listed, head.cells):
             return None
         *made, bound, told = decode(text).commands
-        return _List(made, dict(bound.names), json.loads(told.args[0]))
+        assembled = {name: Parts(*parts) for name, *parts in told.args[1]}
+        return _List(made, dict(bound.names), json.loads(told.args[0]), assembled)
 
     def bytes(self, at: int, nbytes: int) -> np.ndarray:
         """Return what lies at a place."""
@@ -144,9 +159,10 @@ class Other:
                 head = memory.head()
                 there = memory.list(head)
                 if there is not None:
-                    number = self._number(there, name)
-                    found = _elements(memory, there.made[number])
-                    if memory.head().holds(head, number):
+                    self._check(there, name)
+                    numbers = [number for number, _ in there.places(name)]
+                    found = [_elements(memory, there.made[number]) for number in numbers]
+                    if all(map(partial(memory.head().holds, head), numbers)):
                         return self._array(session, there, name, found)
                 time.sleep(_PAUSE)
         do = "read it when the cell there has ended" if self.pid else "take it up: dnb.attach()"
@@ -168,26 +184,27 @@ class Other:
         """Return the names, to complete them."""
         return [listed.name for listed in self.arrays]
 
-    def _number(self, there: _List, name: str) -> int:
-        """Return the number of the base that a name is of."""
+    def _check(self, there: _List, name: str) -> None:
+        """Refuse a name of which there is nothing."""
         if name in there.told["lost"]:
             why = f"no content: {there.told['lost'][name]}"
             what = f"array {name!r} of process {self.pid}"
             raise LostArrayError(explain(what, why, "a good array", "let its notebook make it"))
-        if name not in there.names:
-            known = ", ".join(there.names) or "none"
+        if name not in there.all:
+            known = ", ".join(there.all) or "none"
             got = f"no array {name!r}"
             raise KeyError(explain(f"process {self.pid}", got, f"one of: {known}", "see .arrays"))
-        number: int = there.names[name][0]
-        return number
 
-    def _array(self, session: Session, there: _List, name: str, elements: np.ndarray) -> Any:
-        """Return the array of a name, whose base has these elements."""
-        placed, _ = there.placed(name)
-        found = hosted(session, elements)
-        if not placed.view.is_whole(placed.shape):
-            return array(found.alias(placed.view).to_numpy(), session=session)
-        return in_layout(found, regridded(placed.layout, placed.shape, self.engines, session.size))
+    def _array(
+        self, session: Session, there: _List, name: str, elements: Sequence[np.ndarray]
+    ) -> Any:
+        """Return the array of a name, whose bases have these elements."""
+        engines = there.told["engines"]
+        placed = [there.placed(*place)[0] for place in there.places(name)]
+        arrays = [_copy(session, *each, engines) for each in zip(placed, elements, strict=True)]
+        if (parts := there.assembled.get(name)) is None:
+            return arrays[0]
+        return again(parts._replace(arrays=tuple(arrays)), engines, Shared())
 
     @property
     def arrays(self) -> Table:
@@ -196,13 +213,17 @@ class Other:
             memory = _Memory(fd)
             while (there := memory.list(memory.head())) is None:
                 time.sleep(_PAUSE)
-        return Table([self._row(there, name) for name in there.names])
+        return Table([self._row(there, name) for name in there.all])
 
     def _row(self, there: _List, name: str) -> Listed:
-        placed, dtype = there.placed(name)
-        nbytes = prod(placed.view.shape) * dtype.itemsize
-        made, facts = there.told["made"].get(name), Placement(placed, dtype, self.engines).facts()
-        return Listed(name, placed.view.shape, dtype, nbytes, facts, f"made at {made}" * bool(made))
+        found = [there.placed(*place) for place in there.places(name)]
+        nbytes = sum([prod(placed.view.shape) * dtype.itemsize for placed, dtype in found])
+        placed, dtype = found[0]
+        shape, facts = placed.view.shape, Placement(placed, dtype, self.engines).facts()
+        if name in there.assembled:
+            shape, facts = there.assembled[name].shape, there.assembled[name].text
+        made = there.told["made"].get(name)
+        return Listed(name, shape, dtype, nbytes, facts, f"made at {made}" * bool(made))
 
     def __repr__(self) -> str:
         who = f"process {self.pid}" if self.pid else "a notebook that has ended"
@@ -259,6 +280,14 @@ def others() -> Others:
     1000000.0
     """
     return Others([Other(kept) for kept in current.keeping().found() if kept.pid != os.getpid()])
+
+
+def _copy(session: Session, placed: Placed, elements: np.ndarray, engines: int) -> Any:
+    """Return an array of elements that so many engines have elsewhere."""
+    found = hosted(session, elements)
+    if not placed.view.is_whole(placed.shape):
+        return array(found.alias(placed.view).to_numpy(), session=session)
+    return in_layout(found, regridded(placed.layout, placed.shape, engines, session.size))
 
 
 def _elements(memory: _Memory, base: Create) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from distnb.client.batching.replies import MISSING
 from distnb.client.handle.array import Array
+from distnb.client.lasting.assembled import dense_parts
 from distnb.client.lasting.checkpoints import Next, next_of
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
@@ -135,8 +136,9 @@ class MemorySurvey(NamedTuple):
 def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
     """Return what is in the engines' memory; ``namespace`` is that of the notebook."""
     found = referrers_of(namespace)
-    for name, x in session.named.items():
-        found.setdefault(id(x.dbase), []).append((f'session["{name}"]', False))
+    for name, named in session.named.items():
+        for x in dense_parts(named):
+            found.setdefault(id(x.dbase), []).append((f'session["{name}"]', False))
     bases = bases_of(session)
     surveys = session.ask(lambda slot: Ask(slot, "survey"))
     surveys = [{} if s is MISSING else s for s in surveys]

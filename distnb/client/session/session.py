@@ -597,6 +597,8 @@ class Session(Closable, ByName):
         self.check_open()
         if not isinstance(name, str):
             raise TypeError(explain("name", repr(name), "a string", 'write session["T"] = T'))
+        if not name:
+            raise ValueError(explain("name", "''", "some letters", 'write session["T"] = T'))
         if getattr(array, "session", None) is not self:
             raise TypeError(explain(name, type(array).__name__, "the session's array", "make one"))
         before = Named(self.named)
@@ -608,7 +610,8 @@ class Session(Closable, ByName):
             raise
 
     def __delitem__(self, name: str) -> None:
-        """Forget a name."""
+        """Forget a name that was given here; of a variable, ``del`` it in the notebook."""
+        self.named[name]  # else KeyError tells which there are
         del self.named[name]
         Session.listed_by(self)
 

@@ -38,10 +38,20 @@ from distnb.client.sparse.structure import (
 )
 from distnb.common.config import config
 from distnb.common.errors import LayoutError, LostArrayError, explain
-from distnb.geometry.layout import Ints, replicated
+from distnb.geometry.layout import Ints, Layout, replicated
 from distnb.geometry.regrid import scaled
 
-__all__ = ["balanced_cuts", "costs_of", "count", "cut_anew", "recut_in_place", "seconds_of"]
+__all__ = [
+    "balanced_cuts",
+    "check_blocks",
+    "costs_of",
+    "count",
+    "cut_anew",
+    "pointed",
+    "recut_in_place",
+    "seconds_of",
+    "spread",
+]
 
 _COUNT = np.dtype(np.int64)
 #: Products after which parts are compared for the first time; times count only after more of them:
@@ -125,15 +135,8 @@ def _carried(s: Structure, engines: int) -> Cut:
     if s.copied:
         whole = replicated(2, engines)
         return lambda engines, lay: s.lie(whole, s.cuts, s.ends, s.indptr)
-    if s.blocks and len(s.arrays) and s.layout.grid.last >= engines:
-        raise LayoutError(
-            explain(
-                "resize",
-                f"a sparse array of shape {s.shape} in blocks on {s.layout.grid.size} engines",
-                f"one on {engines} at most",
-                "do A = A.redistribute() first, or delete it",
-            )
-        )
+    if s.blocks and len(s.arrays):
+        check_blocks(s.layout, s.shape, engines, "resize")
     elements = [x.dbase for x in _elements(s)]
     s.plans = {}
     pointers = None
@@ -141,25 +144,43 @@ def _carried(s: Structure, engines: int) -> Cut:
         pointers = global_pointers(pointers_of(s), s.cuts, s.ends)
 
     def cut(engines: int, lay: Lay) -> None:
-        spread = _spread if s.blocks else scaled
-        cuts, ends = spread(s.cuts, engines), spread(s.ends, engines)
+        cut_for = spread if s.blocks else scaled
+        cuts, ends = cut_for(s.cuts, engines), cut_for(s.ends, engines)
         layout = s.layout if s.blocks else line(cuts, 1)
         if pointers is None:  # whoever uses it is told so
             s.lie(layout, cuts, ends, s.indptr)
             return
-        ends = tuple(pointers[list(cuts)].tolist())
-        local = local_pointers(pointers, cuts)
-        s.lie(layout, cuts, ends, fresh(s.session, local, line(pointer_cuts(cuts))))
+        ends, indptr = pointed(s.session, pointers, cuts)
+        s.lie(layout, cuts, ends, indptr)
         for base in elements:
             lay(base, line(ends))
 
     return cut
 
 
-def _spread(cuts: Ints, engines: int) -> Ints:
+def check_blocks(layout: Layout, shape: Ints, engines: int, what: str) -> None:
+    """Refuse fewer engines than there are blocks."""
+    if layout.grid.last >= engines:
+        raise LayoutError(
+            explain(
+                what,
+                f"a sparse array of shape {shape} in blocks on {layout.grid.size} engines",
+                f"one on {engines} at most",
+                "do A = A.redistribute() first, or leave it out",
+            )
+        )
+
+
+def pointed(session: Session, pointers: np.ndarray, cuts: Ints) -> tuple[Ints, Any]:
+    """Return up to where the parts have elements, and their pointers, from those of all."""
+    local = local_pointers(pointers, cuts)
+    return tuple(pointers[list(cuts)].tolist()), fresh(session, local, line(pointer_cuts(cuts)))
+
+
+def spread(cuts: Ints, engines: int) -> Ints:
     """Return the same cuts for more engines, which have nothing, or without such.
 
-    >>> _spread((0, 4, 6), 3), _spread((0, 4, 6, 6), 2)
+    >>> spread((0, 4, 6), 3), spread((0, 4, 6, 6), 2)
     ((0, 4, 6, 6), (0, 4, 6))
     """
     return (cuts + cuts[-1:] * engines)[: engines + 1]

@@ -166,6 +166,11 @@ class Sparse:
             f"{self.nnz:,} stored elements: {self.layout.shares()}>"
         )
 
+    def told(self) -> str:
+        """Return shape, dtype, elements and layout in words, on a line."""
+        stored = counted(self.nnz, "stored element")
+        return f"{self.shape} {self.dtype} {self.format}, {stored}, {self.layout.shares()}"
+
     def _repr_html_(self) -> str:
         cells, layout, found = int(np.prod(self.shape)), self.layout, self._shown()
         dense = f" ({three(100 * self.nnz / cells)} %)" if cells else ""

@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike
 from distnb.client.handle.arguments import Axes, Order, Shape
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.indexing import lengths
+from distnb.client.lasting.assembled import KINDS
 from distnb.client.math.reductions import count_nonzero
 from distnb.client.record.creation import asarray, ones_like, zeros_like
 from distnb.client.select.taking import flatnonzero
@@ -25,7 +26,7 @@ from distnb.client.sparse.arithmetic import dense_of, into, is_dense, is_sparse,
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
-from distnb.client.sparse.creation import check_places, triplets
+from distnb.client.sparse.creation import KIND, check_places, triplets
 from distnb.client.sparse.dense import spread
 from distnb.client.sparse.indexing import (
     Positions,
@@ -163,10 +164,10 @@ class coo_array(Extremes):
 
     def _flat(self, single: int) -> Any:
         """Return an array of one row or column as one of one axis."""
-        return self._of((self.coords[1 - single],), self.data, (self.shape[1 - single],))
+        return self.of_triplets((self.coords[1 - single],), self.data, (self.shape[1 - single],))
 
     @classmethod
-    def _of(cls, coords: Sequence[Any], data: Array, shape: Shape) -> Any:
+    def of_triplets(cls, coords: Sequence[Any], data: Array, shape: Shape) -> Any:
         """Return the array of these triplets."""
         found = cls.__new__(cls)
         found._origin = None
@@ -176,7 +177,7 @@ class coo_array(Extremes):
     def _as_column(self) -> Any:
         """Return an array of one axis as a column."""
         (index,) = self.coords
-        return self._of((index, zeros_like(index)), self.data, (*self.shape, 1))
+        return self.of_triplets((index, zeros_like(index)), self.data, (*self.shape, 1))
 
     def _in_rows(self) -> Any:
         """Return the array in rows; of one axis as a column."""
@@ -365,7 +366,7 @@ class coo_array(Extremes):
         across = max(1, shape[axes][-1])
         coords = (flat,) if len(shape) == 1 else (flat // across, flat % across)[axes]
         kind = index_dtype(*shape)
-        return self._of([c.astype(kind) for c in coords], self.data, shape)
+        return self.of_triplets([c.astype(kind) for c in coords], self.data, shape)
 
     def _set_diagonal(self, values: Array | np.ndarray, k: int, count: int) -> None:
         data, *places = on_diagonal(values, k, count, self)
@@ -425,7 +426,7 @@ class coo_array(Extremes):
         places = x._with_data(ones_like(x.data, dtype=bool))
         where = flatnonzero(pointwise(places.held, rows, columns))
         found = pointwise(x.held, rows, columns)[where]
-        return self._of((where.astype(index_dtype(len(rows))),), found, (len(rows),))
+        return self.of_triplets((where.astype(index_dtype(len(rows))),), found, (len(rows),))
 
     def _inside(self, items: tuple[Any, ...]) -> Any:
         """Return what is in numbers and slices; elements lie where they lay."""
@@ -442,7 +443,7 @@ class coo_array(Extremes):
         data = self.data[keep]
         if not shape:
             return np.asarray(data.sum()).astype(self.dtype)[()]
-        return self._of([c[keep] for c in coords], data, shape)
+        return self.of_triplets([c[keep] for c in coords], data, shape)
 
     def __setitem__(self, key: object, value: object) -> None:
         """Put in other values, as SciPy's: of several places no zeros are stored."""
@@ -729,3 +730,6 @@ class coo_array(Extremes):
 
 def _tail(arg1: tuple[Any, ...]) -> tuple[Any, ...]:
     return arg1[1] if len(arg1) == 2 and isinstance(arg1[1], tuple) else arg1[1:]
+
+
+KINDS["sparse"] = KIND

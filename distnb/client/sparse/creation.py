@@ -1,34 +1,44 @@
-"""Compressed arrays of what users have: SciPy's arrays and files, triplets, dense ones, a shape."""
+"""Sparse arrays of what there is: SciPy's, files, triplets, dense arrays, and what was kept."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.array.migration import moved
 from distnb.client.files.reading import check_sum, read_view
 from distnb.client.handle.arguments import Dist, Shape
 from distnb.client.handle.arguments import Grid as Engines
-from distnb.client.handle.array import Array, create
+from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import as_dist, copied, in_layout, record_collective
 from distnb.client.handle.indexing import lengths
+from distnb.client.lasting.assembled import Facts, Kind, Parts, Shared
+from distnb.client.lasting.checking import check_layout, natural, need
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray
 from distnb.client.record.placement import layout_for
 from distnb.client.record.ranges import arange
 from distnb.client.session.session import Session
 from distnb.client.shape.repeating import repeat
-from distnb.client.sparse.balance import balanced_cuts
+from distnb.client.sparse.balance import balanced_cuts, check_blocks, pointed, spread
+from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import everywhere, laid, made, recut, routed, sent
+from distnb.client.sparse.dense import pointers_of
 from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
 from distnb.client.sparse.structure import (
     Stored,
     Structure,
     cuts_for,
     even,
+    global_pointers,
     in_lines,
+    is_everywhere,
     line,
+    lines_of,
     pointer_cuts,
 )
 from distnb.common.errors import LayoutError, explain
@@ -36,10 +46,11 @@ from distnb.formats.archives import describe, members_of
 from distnb.formats.stored import Stored as File
 from distnb.formats.stored import good
 from distnb.geometry.boxes import is_boxes
-from distnb.geometry.layout import Ints
+from distnb.geometry.layout import Ints, Layout, replicated
+from distnb.geometry.regrid import scaled
 from distnb.geometry.views import View
 
-__all__ = ["check_places", "placed", "stored", "stored_in", "triplets"]
+__all__ = ["KIND", "check_places", "placed", "stored", "stored_in", "triplets"]
 
 _COUNT = np.dtype(np.int64)
 #: What a compressed array's archive has beside its elements.
@@ -331,3 +342,131 @@ def _check_within(path: str, index: Array, n: int) -> None:
 
 def _unfit(path: str, got: str, expected: str) -> ValueError:
     return ValueError(explain(f"file {path}", got, expected, "write it again"))
+
+
+# -- as they are kept ----------------------------------------------------------------------------
+
+
+def _apart(given: object) -> Parts:
+    """Return what an array is made of; triplets that stand for another one, as that."""
+    x: Any = given
+    of = x._origin if x.format == "coo" else x
+    if of is None:
+        return Parts("sparse", x.shape, x.told(), (x.format,), (x.data, *x.coords))
+    s: Structure = of.structure
+    facts = (x.format, of.axis, *_laid_as(s))
+    return Parts("sparse", x.shape, x.told(), facts, (x.data, s.indices, s.indptr))
+
+
+def _again(shape: Ints, facts: Facts, arrays: Sequence[Array], engines: int, shared: Shared) -> Any:
+    """Return the array of what it was made of on so many engines."""
+    kind, *told = cast("tuple[Any, ...]", facts)
+    data, *places = arrays
+    if not told:
+        fit = all(x.shape == data.shape for x in places) and len(places) == len(shape)
+        need(kind == "coo" and data.ndim == 1 and fit, "triplets")
+        return Sparse.kinds["coo"].of_triplets(places, data, shape)
+    axis, laid = told[0], Laid(*told[1:])
+    need(axis in (0, 1) and shape == laid.shape[:: -1 if axis else 1], "sparse array")
+    indices, indptr = places
+    structure = _laid_again(laid, indices, indptr, engines, shared)
+    if engines != data.session.size and data.shape == (structure.nnz,) and not structure.copied:
+        _move(data, line(structure.ends))
+    found = Sparse.kinds[("csr", "csc")[axis]].of(Stored(data, structure))
+    need(kind in ("coo", found.format), "format")
+    return found if kind != "coo" else Sparse.kinds["coo"].standing_for(found)
+
+
+def _check(given: object) -> None:
+    """Raise ValueError if elements are at places that cannot be; this waits."""
+    x: Any = given
+    of = x._origin if x.format == "coo" else x
+    if of is None:
+        check_places(x.coords, x.shape)
+    else:
+        _check_stored(of.held)
+
+
+# -- structures ----------------------------------------------------------------------------------
+
+
+class Laid(NamedTuple):
+    """What a structure is beside its arrays."""
+
+    shape: Ints
+    layout: Layout
+    ends: Ints
+    canonical: bool
+    unique: bool
+    shown: bool
+
+    def check(self, indices: Array, indptr: Array, engines: int) -> None:
+        """Refuse what is none on so many engines."""
+        check_layout(self.layout, self.shape, engines)
+        need(len(self.shape) == 2 and all(map(natural, self.ends)), "sparse array")
+        need(all(type(known) is bool for known in self[3:]), "sparse array")
+        parts = 1 if is_everywhere(self.layout) else engines
+        rises = all(a <= b for a, b in pairwise(self.ends))
+        need(len(self.ends) == parts + 1 and rises and not self.ends[0], "parts of a sparse array")
+        need(indices.shape == (self.ends[-1],), "indices of a sparse array")
+        rows = lines_of(self.layout, self.shape, engines)[-1]
+        need(indptr.shape == (rows + parts,), "pointers of a sparse array")
+
+
+def _laid_as(s: Structure) -> Laid:
+    """Return what a structure is beside its indices and pointers."""
+    return Laid(s.shape, s.layout, s.ends, s.canonical, s.unique, s.shown)
+
+
+def _laid_again(
+    told: Laid, indices: Array, indptr: Array, engines: int, shared: Shared
+) -> Structure:
+    """Return the structure of its arrays: the same one, where several arrays had it.
+
+    It was one on so many engines; on others it is cut as :meth:`Session.resize` cuts it.
+    """
+    key = told, indices.dbase, indices.dview, indptr.dbase, indptr.dview
+    if isinstance(found := shared.get(key), Structure):
+        return found
+    told.check(indices, indptr, engines)
+    shape, layout, ends, canonical, unique, shown = told
+    session = indices.session
+    if is_everywhere(layout):
+        layout = replicated(2, session.size)
+    elif engines != session.size:
+        layout, ends, indptr = _cut_for(told, indptr, engines)
+        _move(indices, line(ends))
+    made = Structure(shape, layout, ends, indices, indptr, canonical)
+    made.unique, made.shown = unique, shown
+    shared[key] = made
+    return made
+
+
+def _cut_for(told: Laid, indptr: Array, engines: int) -> tuple[Layout, Ints, Array]:
+    """Return where parts are on the engines that there are, up to where, and their pointers."""
+    shape, layout, ends = told[:3]
+    session, cuts = indptr.session, lines_of(layout, shape, engines)
+    pointers = global_pointers(indptr.to_numpy(), cuts, ends)
+    if layout == line(cuts, 1):
+        cuts = scaled(cuts, session.size)
+        return line(cuts, 1), *pointed(session, pointers, cuts)
+    check_blocks(layout, shape, session.size, "fewer engines")
+    return layout, *pointed(session, pointers, spread(cuts, session.size))
+
+
+def _check_stored(x: Stored) -> None:
+    """Raise ValueError if pointers or indices cannot be; this waits."""
+    s, indices = x.structure, cast(Any, x.structure.indices)
+    parts = np.split(pointers_of(s), pointer_cuts(s.cuts)[1:-1])
+    for part, n in zip(parts, np.diff(s.ends).tolist(), strict=True):
+        rises = (part[1:] >= part[:-1]).all()
+        need(part[0] == 0 and part[-1] == n and rises, "pointers of a sparse array")
+    need(not s.nnz or 0 <= int(indices.min()) <= int(indices.max()) < s.minor, "indices")
+
+
+def _move(x: Array, layout: Layout) -> None:
+    if is_whole(x) and not x.at_home and x.dbase.layout != layout:
+        moved(x.dbase, layout)()
+
+
+KIND = Kind(Sparse, _apart, _again, _check)

@@ -14,6 +14,8 @@ from functools import cached_property, partial
 from typing import Any
 from zlib import crc32
 
+import numpy as np
+
 from distnb.engines.fusion.amounts import elements_of
 from distnb.engines.fusion.elementwise import Task
 from distnb.engines.fusion.groups import (
@@ -88,7 +90,11 @@ class NormalisedBatch:
         given = compared(self.numbered, values)
         return tuple(
             [
-                Told(described(command), _spelled(each), crc32(repr((alike, each)).encode()))
+                Told(
+                    described(command),
+                    _given(command, _spelled(each)),
+                    crc32(repr((alike, each)).encode()),
+                )
                 for command, alike, each in zip(self.numbered, self._alike(), given, strict=True)
             ]
         )
@@ -102,6 +108,13 @@ class NormalisedBatch:
                 self._prepared.clear()
             found = self._prepared[key] = PreparedBatch(self, scope, fuse, agreed)
         return found
+
+
+def _given(command: Command, spelled: str) -> str:
+    """Return what a command is given in words: an array that is made, its dtype, too."""
+    if not isinstance(command, Create):
+        return spelled
+    return ", ".join(filter(None, [np.dtype(command.dtype).name, spelled]))
 
 
 class PreparedBatch:
