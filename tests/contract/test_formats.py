@@ -478,6 +478,20 @@ def test_parquet_that_does_not_tell_what_is_missing(here, session):
         dnb.open("x.parquet", "big").read(dist="block")
 
 
+def test_engines_look_for_what_is_missing_where_parquet_does_not_tell(here, session):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    largest = np.array([2**64 - 1, 0, 1], "u8")
+    columns = {"i": np.arange(3), "u": largest, "b": largest > 0, "h": pa.array([7, None, 9])}
+    os.mkdir("t")
+    pq.write_table(pa.table(columns), "t/0.parquet", write_statistics=False, row_group_size=2)
+    pq.write_table(pa.table(columns), "t/1.parquet")
+    found = dnb.read_parquet("t", dist="block")
+    for name, x in pq.read_table("t").to_pydict().items():
+        same(found[name], np.array(x, float if name == "h" else columns[name].dtype))
+    found = dnb.read_parquet("t", columns=["i"], filters=[("u", "==", 2**64 - 1), ("h", ">", 1)])
+    same(found["i"], np.array([0, 0]))
+
+
 def test_parquet_columns_in_names_of_folders(here, session):
     pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
