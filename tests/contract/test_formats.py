@@ -1,7 +1,9 @@
 """Files of other libraries: HDF5, Zarr and Parquet, written by one and read by the other."""
 
+import errno
 import os
 import struct
+import threading
 import zlib
 from datetime import date, datetime, timedelta
 
@@ -845,6 +847,32 @@ def test_records_that_are_not_written_are_told_of(here, session):
     same(dnb.open("x.nc", "a")[...], np.arange(5.0))
     with pytest.raises(ValueError, match="/b with 3 of 5 records.*xarray"):
         dnb.open("x.nc", "b")
+
+
+def test_files_of_a_folder_are_brought_to_the_disk_together(here, session, monkeypatch):
+    pytest.importorskip("zarr")
+    from distnb.client.files import writing
+
+    sync, pairs = writing.sync, threading.Barrier(2, timeout=60)  # breaks if one thread comes
+
+    def paired(path):
+        if "/c/" in path:
+            pairs.wait()
+        sync(path)
+
+    def fails(path):
+        if path.endswith("/c/3"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    x = np.arange(60)
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "sync", paired)
+        dnb.save("x.zarr", dnb.array(x, dist="block"), chunks=(10,))
+        patch.setattr(writing, "sync", fails)
+        with pytest.raises(OSError, match="writing .*No space left"):
+            dnb.save("x.zarr", dnb.ones(60, dist="block"), chunks=(10,), overwrite=True)
+    same(dnb.open("x.zarr")[...], x)
+    assert os.listdir(".") == ["x.zarr"]
 
 
 def test_netcdf_has_no_half_floats(here, session):
