@@ -41,7 +41,7 @@ operators of ``scipy.sparse``            the other operand, with which distnb's 
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
 ``to_networkx_graph``                    matrices, which else are lists of edges
 **of statsmodels**: ``handle_data``      what is modelled, and by what
-**of SymPy**: ``converter``              numbers and arrays
+**of SymPy**: ``converter``, ``Float``   numbers and arrays
 **of NumPy**: ``polyval``, ...           points, at which ours evaluate series
 ``poly1d``                               what polynomials are divided by: numbers are no arrays
 ======================================== =======================================================
@@ -94,6 +94,7 @@ _TAKE_ARRAYS = {
     "scipy.sparse._lil": "_lil_base.__truediv__",
     "networkx.convert": "to_networkx_graph",
     "scipy.io.wavfile": "write",
+    "sympy.core.numbers": "Float.__new__",
     "scipy.signal": """
         coherence csd istft lombscargle periodogram spectrogram stft welch
         ShortTimeFFT.istft ShortTimeFFT.stft_detrend

@@ -163,6 +163,33 @@ def test_hdf5_with_elements_in_files_beside_it(here, session):
     same(dnb.open("e.h5")[1:4], np.arange(1, 4, dtype="i4") * 2)
 
 
+def test_hdf5_links_to_nothing_are_named(here, session):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("x.h5", "w") as file:
+        file["g/soft"], file["out"] = h5py.SoftLink("/gone"), h5py.ExternalLink("no.h5", "/x")
+    for name, to in (("g/soft", "'/gone'"), ("out", "'/x' in 'no.h5'")):
+        with pytest.raises(
+            KeyError, match=rf"x\.h5: got '{name}', a link to {to}, .* mend the link"
+        ):
+            dnb.open("x.h5", name)
+
+
+def test_pictures_of_other_kinds_say_what_reads_them(here, session):
+    image = pytest.importorskip("PIL.Image")
+    tifffile = pytest.importorskip("tifffile")
+    pixels = image.fromarray(np.arange(12, dtype="u1").reshape(3, 4))
+    for name in ("x.gif", "x.bmp"):
+        pixels.save(name)
+        with pytest.raises(ValueError, match=r"use distnb.asarray\(np.asarray\(PIL.Image.open"):
+            dnb.open(name)
+    pixels.save("x.tif", compression="tiff_lzw")
+    try:
+        tifffile.imread("x.tif")
+    except ValueError:
+        with pytest.raises(ImportError, match=r"x\.tif: got no imagecodecs, .* pip install"):
+            dnb.open("x.tif").read(dist="block")
+
+
 def test_what_zarr_3_0_raises_where_an_array_is(here, session, monkeypatch):
     zarr = pytest.importorskip("zarr")
     if session.transport.rank is not None:

@@ -462,6 +462,7 @@ def test_graphs_and_formulas_take_arrays_for_numpys(session, cutoff):
                 formulas.Matrix([[x[0], x[1]]]),
                 formulas.sin(x[0]),
                 formulas.Symbol("a") * x[1],
+                formulas.Float(x[0], 5),
             ]
         results.append([str(each) for each in found])
     assert results[0] == results[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import time
@@ -99,6 +100,11 @@ def wait_for_writers(session: Session, error: BaseException) -> None:
 def _name(path: str, folder: bool, beside: str) -> str:
     """Return the name of what is to replace something, as long as it is made."""
     real, (above, last) = os.path.realpath(path), os.path.split(os.path.realpath(beside))
+    if os.path.islink(real):  # else it would be what it leads to
+        got, do = "a link that leads to itself", "remove it, or name another"
+        told = OSError(explain(f"file {path}", got, "a file, or none", do))
+        told.errno = errno.ELOOP
+        raise told
     if Path(real).is_dir() and not folder:
         raise IsADirectoryError(
             explain(f"file {path}", "a folder", "a name for a file", "name one in it")
