@@ -49,11 +49,16 @@ def describe(path: str, member: str | None) -> tuple[Stored, View]:
 
 
 def members_of(path: str) -> dict[str, str]:
-    """Return the members of an archive: name, as NumPy has it -> whole name."""
+    """Return the members of an archive: name, as NumPy has it -> whole name.
+
+    Where that is the whole name of another one, it is its own.
+    """
     import zipfile
 
     with _checked(path), zipfile.ZipFile(path) as archive:
-        return {name.removesuffix(".npy"): name for name in archive.namelist()}
+        whole = archive.namelist()
+    names = [(name.removesuffix(".npy"), name) for name in whole]
+    return {name if short in whole else short: name for short, name in names}
 
 
 @contextmanager

@@ -20,6 +20,8 @@ __all__ = ["check_dtype", "describe", "header", "in_order", "read_header"]
 
 #: Bytes that a header of numbers has at most; NumPy refuses longer ones, too.
 _LONGEST = 10_000
+#: Axes that any array can have.
+_FEW_AXES = 32
 
 
 def describe(path: str, name: str | None = None) -> tuple[Stored, View]:
@@ -76,6 +78,12 @@ def read_header(file: IO[bytes], name: str) -> tuple[Ints, bool, np.dtype]:
             explain(f"file {name}", "Python objects, which are pickled", "numbers", do)
         )
     check_dtype(dtype, name)
+    if 0 in shape or len(shape) > _FEW_AXES:  # of others the file would have to be as long
+        try:
+            np.broadcast_to(np.empty((), dtype), shape)
+        except ValueError as error:
+            got, expected = f"shape {shape} ({error})", "one that arrays can have"
+            raise ValueError(explain(f"file {name}", got, expected, "make it again")) from None
     return shape, fortran, dtype
 
 

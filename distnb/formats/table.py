@@ -116,6 +116,11 @@ OTHERS = (
     Other((".parquet", ".pq"), "distnb.read_parquet", "distnb.to_parquet"),
     Other(arrow.SUFFIXES, "distnb.read_feather", "distnb.to_feather"),
     Other((".png", ".jpg", ".jpeg"), "distnb.open", "matplotlib.pyplot.imsave, or end in .tif"),
+    Other(
+        (".gif", ".bmp", ".webp"),
+        "distnb.asarray(np.asarray(PIL.Image.open(path)))",
+        "matplotlib.pyplot.imsave, or end in .tif",
+    ),
     Other((".mat",), "scipy.io.loadmat", "scipy.io.savemat, or end in .h5"),
     Other((".wav",), "scipy.io.wavfile.read", "scipy.io.wavfile.write"),
     Other((".zip",), "distnb.open", "a folder: end in .zarr"),

@@ -113,11 +113,13 @@ def _without_blank(text: bytes, quotes: Quotes | None, delimiter: str) -> bytes:
     b'\n1, 2\n\r\n 3,4'
     """
     blanks = [mark for mark in (b" ", b"\t") if mark != delimiter.encode()]
-    if not any(text.startswith(mark) or b"\n" + mark in text for mark in blanks):
+    if not any(mark in text for mark in blanks):
         return text
     begun = b"\n" + text
-    shown = b"\n" + quotes.masked(text)[0] if quotes else begun
     lines = re.compile(rb"\n[%b]+(?=[\r\n]|\Z)" % b"".join(blanks))
+    if not lines.search(begun):
+        return text
+    shown = b"\n" + quotes.masked(text)[0] if quotes else begun
     cuts = [0, *[k for found in lines.finditer(shown) for k in (found.start() + 1, found.end())]]
     ends = [*cuts[1:], len(begun)]
     return b"".join([begun[i:j] for i, j in zip(cuts[::2], ends[::2], strict=True)])[1:]

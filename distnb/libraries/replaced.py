@@ -17,6 +17,7 @@ function of pandas                       what passes through it
 ``infer_dtype_from_scalar``              what is repeated in a column
 ``date_range``, ...                      how many of them, and their ends
 ``_ensure_arraylike``, ``get_grouper``   what is sorted into groups
+``to_arrays``                            what becomes rows
 ``Series``, ``DataFrame``, ``array``     with ``copy=False`` the memory, or what cannot be written
 ``_MergeOperation``                      keys of ``merge`` that are no columns
 methods of classes                       what these look at before they call one of the others
@@ -40,7 +41,7 @@ operators of ``scipy.sparse``            the other operand, with which distnb's 
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
 ``to_networkx_graph``                    matrices, which else are lists of edges
 **of statsmodels**: ``handle_data``      what is modelled, and by what
-**of SymPy**: ``converter``              numbers and arrays
+**of SymPy**: ``converter``, ``Float``   numbers and arrays
 **of NumPy**: ``polyval``, ...           points, at which ours evaluate series
 ``poly1d``                               what polynomials are divided by: numbers are no arrays
 ======================================== =======================================================
@@ -73,6 +74,7 @@ _Function = Callable[..., Any]
 _TAKE_ARRAYS = {
     "pandas._libs.lib": "item_from_zerodim",
     "pandas.core.construction": "extract_array sanitize_array",
+    "pandas.core.internals.construction": "to_arrays",
     "pandas.core.dtypes.cast": "infer_dtype_from_scalar",
     "pandas.core.ops.array_ops": "maybe_prepare_scalar_for_op",
     "pandas.core.arraylike": "array_ufunc",
@@ -92,6 +94,7 @@ _TAKE_ARRAYS = {
     "scipy.sparse._lil": "_lil_base.__truediv__",
     "networkx.convert": "to_networkx_graph",
     "scipy.io.wavfile": "write",
+    "sympy.core.numbers": "Float.__new__",
     "scipy.signal": """
         coherence csd istft lombscargle periodogram spectrogram stft welch
         ShortTimeFFT.istft ShortTimeFFT.stft_detrend
@@ -252,11 +255,19 @@ def _evaluating(module: str, function: _Function) -> _Function:
 
 def _taking(numpys: _Function, function: _Function) -> _Function:
     def called(*args: Any, **options: Any) -> Any:
+        known = dict[int, Any]()
         if options:  # what is written to stays what it is
-            options = {k: v if k == "out" else numpys(v) for k, v in options.items()}
-        return numpys(function(*[numpys(x) for x in args], **options))
+            options = {k: v if k == "out" else _once(numpys, v, known) for k, v in options.items()}
+        return numpys(function(*[_once(numpys, x, known) for x in args], **options))
 
     return called
+
+
+def _once(numpys: _Function, x: Any, known: dict[int, Any]) -> Any:
+    """Return what an argument becomes: one thing, however often it is given (``csd(x, x)``)."""
+    if (found := known.get(id(x), known)) is known:
+        found = known[id(x)] = numpys(x)
+    return found
 
 
 def _array(x: Any) -> Any:

@@ -1,6 +1,7 @@
 """Files: written by distnb and read by NumPy, and the other way round, whatever the layout."""
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -671,6 +672,34 @@ def test_lines_of_blanks_and_comments_in_names(here, session, blocks):
         found = dnb.read_csv("t.csv", columns=[n.strip() for n in expected][:2], comment="#")
         for x, n in zip(found.values(), expected, strict=False):
             same(x, expected[n].to_numpy())
+
+
+def test_members_whose_names_differ_by_an_ending(here, session):
+    with zipfile.ZipFile("a.npz", "w") as archive:
+        for k, name in enumerate(("a", "a.npy", "b.npy")):
+            file = io.BytesIO()
+            np.save(file, np.array([k]))
+            archive.writestr(name, file.getvalue())
+    expected, found = np.load("a.npz"), dnb.load("a.npz")
+    assert [*found] == ["a", "a.npy", "b"]
+    for name in ("a", "b"):
+        same(found[name], expected[name])
+        same(dnb.open("a.npz", name)[...], expected[name])
+    same(found["a.npy"], np.array([1]))
+
+
+def test_shapes_that_no_array_has_and_links_to_themselves_are_named(here, session):
+    for shape in ((2**32, 2**32, 0), (1,) * 65):
+        with open("x.npy", "wb") as file:
+            about = {"descr": "<f8", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, about)
+            file.write(bytes(8))
+        with pytest.raises(ValueError, match=r"x\.npy: got shape .* one that arrays can have"):
+            dnb.load("x.npy")
+    os.symlink("loop.npy", "loop.npy")
+    with pytest.raises(OSError, match=r"loop\.npy: got a link that leads to itself") as told:
+        dnb.save("loop.npy", dnb.ones(3))
+    assert told.value.errno == errno.ELOOP
 
 
 def test_a_pipe_is_refused_and_not_read(here, session):

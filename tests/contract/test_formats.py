@@ -1,7 +1,9 @@
 """Files of other libraries: HDF5, Zarr and Parquet, written by one and read by the other."""
 
+import errno
 import os
 import struct
+import threading
 import zlib
 from datetime import date, datetime, timedelta
 
@@ -159,6 +161,33 @@ def test_hdf5_with_elements_in_files_beside_it(here, session):
     os.chdir("../two")
     same(found.read(dist="block"), np.arange(10, dtype="i4"))
     same(dnb.open("e.h5")[1:4], np.arange(1, 4, dtype="i4") * 2)
+
+
+def test_hdf5_links_to_nothing_are_named(here, session):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("x.h5", "w") as file:
+        file["g/soft"], file["out"] = h5py.SoftLink("/gone"), h5py.ExternalLink("no.h5", "/x")
+    for name, to in (("g/soft", "'/gone'"), ("out", "'/x' in 'no.h5'")):
+        with pytest.raises(
+            KeyError, match=rf"x\.h5: got '{name}', a link to {to}, .* mend the link"
+        ):
+            dnb.open("x.h5", name)
+
+
+def test_pictures_of_other_kinds_say_what_reads_them(here, session):
+    image = pytest.importorskip("PIL.Image")
+    tifffile = pytest.importorskip("tifffile")
+    pixels = image.fromarray(np.arange(12, dtype="u1").reshape(3, 4))
+    for name in ("x.gif", "x.bmp"):
+        pixels.save(name)
+        with pytest.raises(ValueError, match=r"use distnb.asarray\(np.asarray\(PIL.Image.open"):
+            dnb.open(name)
+    pixels.save("x.tif", compression="tiff_lzw")
+    try:
+        tifffile.imread("x.tif")
+    except ValueError:
+        with pytest.raises(ImportError, match=r"x\.tif: got no imagecodecs, .* pip install"):
+            dnb.open("x.tif").read(dist="block")
 
 
 def test_what_zarr_3_0_raises_where_an_array_is(here, session, monkeypatch):
@@ -476,6 +505,20 @@ def test_parquet_that_does_not_tell_what_is_missing(here, session):
     same(dnb.open("x.parquet", "none").read(dist="block"), big)
     with pytest.raises(ValueError, match=rf"x\.parquet, row group 0: got {big[0]} in 'big'"):
         dnb.open("x.parquet", "big").read(dist="block")
+
+
+def test_engines_look_for_what_is_missing_where_parquet_does_not_tell(here, session):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    largest = np.array([2**64 - 1, 0, 1], "u8")
+    columns = {"i": np.arange(3), "u": largest, "b": largest > 0, "h": pa.array([7, None, 9])}
+    os.mkdir("t")
+    pq.write_table(pa.table(columns), "t/0.parquet", write_statistics=False, row_group_size=2)
+    pq.write_table(pa.table(columns), "t/1.parquet")
+    found = dnb.read_parquet("t", dist="block")
+    for name, x in pq.read_table("t").to_pydict().items():
+        same(found[name], np.array(x, float if name == "h" else columns[name].dtype))
+    found = dnb.read_parquet("t", columns=["i"], filters=[("u", "==", 2**64 - 1), ("h", ">", 1)])
+    same(found["i"], np.array([0, 0]))
 
 
 def test_parquet_columns_in_names_of_folders(here, session):
@@ -831,6 +874,32 @@ def test_records_that_are_not_written_are_told_of(here, session):
     same(dnb.open("x.nc", "a")[...], np.arange(5.0))
     with pytest.raises(ValueError, match="/b with 3 of 5 records.*xarray"):
         dnb.open("x.nc", "b")
+
+
+def test_files_of_a_folder_are_brought_to_the_disk_together(here, session, monkeypatch):
+    pytest.importorskip("zarr")
+    from distnb.client.files import writing
+
+    sync, pairs = writing.sync, threading.Barrier(2, timeout=60)  # breaks if one thread comes
+
+    def paired(path):
+        if "/c/" in path:
+            pairs.wait()
+        sync(path)
+
+    def fails(path):
+        if path.endswith("/c/3"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    x = np.arange(60)
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "sync", paired)
+        dnb.save("x.zarr", dnb.array(x, dist="block"), chunks=(10,))
+        patch.setattr(writing, "sync", fails)
+        with pytest.raises(OSError, match="writing .*No space left"):
+            dnb.save("x.zarr", dnb.ones(60, dist="block"), chunks=(10,), overwrite=True)
+    same(dnb.open("x.zarr")[...], x)
+    assert os.listdir(".") == ["x.zarr"]
 
 
 def test_netcdf_has_no_half_floats(here, session):

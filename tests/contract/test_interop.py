@@ -127,6 +127,18 @@ def test_arrays_are_numpys_to_pandas(session, codes):
             np.testing.assert_array_equal(found, want)
 
 
+def test_records_are_gathered_once(session):
+    """To pandas each row of what is no array of NumPy's is one to be asked for."""
+    pd, rows = pytest.importorskip("pandas"), np.arange(90.0).reshape(30, 3)
+    with setting(cutoff=0, place="engines"):
+        ours = dnb.array(rows)
+        before = session.batches
+        found = pd.DataFrame.from_records(ours, columns=["a", "b", "c"], index="a")
+        assert session.batches - before <= 2
+    want = pd.DataFrame.from_records(rows, columns=["a", "b", "c"], index="a")
+    pd.testing.assert_frame_equal(found, want)
+
+
 def test_arrays_over_the_budget_are_refused(session):
     pd = pytest.importorskip("pandas")
     df, x = pd.DataFrame({"a": np.arange(200.0)}), dnb.arange(200.0)
@@ -261,6 +273,7 @@ stats.gaussian_kde(x).logpdf(y)
 interpolative.estimate_rank(np.outer(x, np.ones(4)), 0.1)
 signal.welch(np.arange(600.0) % 7, nperseg=64)[1]
 signal.stft(np.arange(600.0) % 7, nperseg=64)[2]
+signal.csd(x, y=x, nperseg=4)[1].dtype.kind == "f"
 signal.ShortTimeFFT(numpy.hanning(8), 4, 1.0).spectrogram(np.arange(99.0) % 7)
 len((f := io.BytesIO(), wavfile.write(f, 8000, x))[0].getvalue())
 """
@@ -449,6 +462,7 @@ def test_graphs_and_formulas_take_arrays_for_numpys(session, cutoff):
                 formulas.Matrix([[x[0], x[1]]]),
                 formulas.sin(x[0]),
                 formulas.Symbol("a") * x[1],
+                formulas.Float(x[0], 5),
             ]
         results.append([str(each) for each in found])
     assert results[0] == results[1]

@@ -142,6 +142,7 @@ def test_kinds_of_text(session, tmp_path):
             for x in ("2.5x61E-1", "2.5)1", "2.5E-", "2.5e", "2.5 junk", "2.5-1", "2.5D3")
         ],
         ("array real general", ["2 2", "1", "2", "-nan", "3.5E)1"], "line 6: got '3.5E"),
+        ("array real general", ["2 2", "1", "2", "3"], "Truncated file"),
     ],
 )
 def test_what_is_wrong_in_a_text(session, tmp_path, head, lines, message):

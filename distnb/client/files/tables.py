@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_, eq, ge, gt, le, lt, or_
 from typing import Any
@@ -279,7 +279,8 @@ def read_parquet(
     -------
     dict
         Name -> array of one axis, in the order of ``columns``. Elements that are missing are NaN; a
-        column of integers with such is float64.
+        column of integers with such is float64. Where a file was written without statistics,
+        engines look for these first.
 
     Raises
     ------
@@ -300,8 +301,12 @@ def read_parquet(
     whole = local_path(path)
     table = parquet.table(whole)
     wanted = _wanted(table, columns)
-    if filters is not None:
-        return _filtered(table, wanted, _several(filters), (dist, grid), session)
+    asked = [] if filters is None else _several(filters)
+    compared = [name for each in asked for name, _, _ in each]
+    table.check(compared, numbers=False)
+    _look_for_missing(table, {*wanted, *compared}, session)
+    if asked:
+        return _filtered(table, wanted, asked, (dist, grid), session)
     return _columns(table, wanted, dist, grid, session)
 
 
@@ -362,6 +367,15 @@ def _wanted(table: Table, columns: Sequence[str] | None) -> list[str]:
     return found
 
 
+def _look_for_missing(table: Table, names: Iterable[str], session: Session | None) -> None:
+    """Let engines look for elements that are missing, of what is else of floats for safety."""
+    untold = [name for name in sorted(names) if table.untold(name)]
+    found = [read_view(*table.missing(name), session=session).any() for name in untold]
+    for name, missing in zip(untold, found, strict=True):
+        if not missing:
+            table.complete(name)
+
+
 def _columns(
     table: Table, wanted: Sequence[str], dist: Dist, grid: Grid, session: Session | None
 ) -> dict[str, Any]:
@@ -394,7 +408,6 @@ def _filtered(
 ) -> dict[str, Any]:
     """Return the rows of columns that match."""
     compared = [name for each in filters for name, _, _ in each]
-    table.check(compared, numbers=False)
     filters = [[_comparable(table, *each) for each in some] for some in filters]
     groups = table.matching(filters)
     read = {

@@ -34,7 +34,7 @@ from distnb.geometry.axes import Whole, cut_at
 from distnb.geometry.layout import Grid as Ranks
 from distnb.geometry.layout import Ints, Layout
 
-__all__ = ["parsed"]
+__all__ = ["naming", "parsed"]
 
 #: Lines in which the first row is to be.
 _HEAD = 1000
@@ -233,13 +233,13 @@ def loadtxt(
         return _laid(_shaped(found, ndmin, unpack), dist, grid)
     rows = {"skiprows": skiprows, "usecols": usecols, "unpack": unpack, "ndmin": ndmin}
     numpys: Any = np.loadtxt
-    with _naming(fname):
+    with naming(fname):
         whole = _plain(fname, from_users_line(numpys, fname, dtype, **text, **others, **rows))
     return asarray(whole, dist=dist, grid=grid, session=session)
 
 
 @contextmanager
-def _naming(file: File) -> Iterator[None]:
+def naming(file: File) -> Iterator[None]:
     """Name the file in what NumPy raises."""
     path = path_of(file)
     try:
@@ -359,7 +359,7 @@ def genfromtxt(
         for name in ("comments", "delimiter"):
             del given[name]
         numpys: Any = np.genfromtxt
-        with _naming(fname):
+        with naming(fname):
             whole = _plain(
                 fname,
                 from_users_line(

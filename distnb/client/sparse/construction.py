@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.files.market import head_of, name_of, read_triplets, write_triplets
 from distnb.client.files.members import write_members
 from distnb.client.files.numpys import path_of
+from distnb.client.files.text import naming
 from distnb.client.files.writing import is_stream, replacing
 from distnb.client.handle.arguments import Dist, Grid, Shape
 from distnb.client.handle.array import Array
@@ -932,7 +933,9 @@ def mmread(source: File, *, session: Session | None = None) -> Any:
         share(path, head.start, 0, 1, None, "numbers", ())  # which raises
     from scipy.io import mmread
 
-    return _sent(sparse.coo_array(mmread(source)), session)
+    with naming(source):
+        found = mmread(source)
+    return _sent(sparse.coo_array(found), session)
 
 
 def mmwrite(

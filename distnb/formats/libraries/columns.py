@@ -130,7 +130,7 @@ def _may(ends: tuple[Any, Any] | None, comparison: str, value: Any) -> bool:
         return True
 
 
-#: Comparison, and what with, as bytes of Arrow's: engines get plain data alone.
+#: Comparison, and what with, if anything, as bytes of Arrow's: engines get plain data alone.
 Test: TypeAlias = tuple[str, bytes]
 
 
@@ -149,12 +149,17 @@ def _test(comparison: str, value: Any) -> Test:
 
 
 def _matched(column: Any, test: Test) -> np.ndarray:
-    """Return which elements match, as pyarrow finds them; those that are missing do not."""
+    """Return which elements match, as pyarrow finds them; those that are missing do not.
+
+    By the comparison ``missing`` they alone do.
+    """
     import pyarrow as pa
     from pyarrow.dataset import dataset
     from pyarrow.parquet import filters_to_expression
 
     comparison, packed = test
+    if comparison == "missing":
+        return np.asarray(column.is_null())
     values = pa.ipc.open_stream(packed).read_all()["value"].combine_chunks()
     value = values if comparison.endswith("in") else values[0]
     asked = {"found": filters_to_expression([("x", comparison, value)])}
@@ -167,7 +172,8 @@ class _File(NamedTuple):
     """What a file tells of itself.
 
     Dtypes of columns (None: no numbers), rows of its groups, names that several columns have, and
-    those of integers.
+    those of integers. ``untold``: dtypes of those of floats, if none of their elements is missing,
+    which nothing tells.
     """
 
     path: str
@@ -176,6 +182,7 @@ class _File(NamedTuple):
     rows: tuple[int, ...]
     several: frozenset[str]
     integers: frozenset[str]
+    untold: dict[str, str]
 
 
 def _look(sheet: Sheet, stamp: Ints, root: str) -> _File:
@@ -184,14 +191,22 @@ def _look(sheet: Sheet, stamp: Ints, root: str) -> _File:
     names = [field.name for field in sheet.schema]
     kinds = {field.name: dtype_of(str(field.type)) for field in sheet.schema}
     integers = [name for name, kind in kinds.items() if kind and np.dtype(kind).kind in "iu"]
+    untold = dict[str, str]()
     for name, kind in kinds.items():
-        floats = kind is None or np.dtype(kind).kind in "fc"
-        if not floats and sheet.missing(name) is not False:
-            kinds[name] = "<f8"
+        if kind is None or np.dtype(kind).kind in "fc" or (some := sheet.missing(name)) is False:
+            continue
+        kinds[name] = "<f8"
+        if some is None:
+            untold[name] = kind
     told = {name: _kind_of(value) for name, value in named.items()}
     several = frozenset([name for name in kinds if names.count(name) > 1])
     whole = frozenset(integers) - told.keys()
-    return _File(sheet.path, stamp, kinds | told, sheet.rows, several, whole)
+    untold = {name: kind for name, kind in untold.items() if name not in told}
+    return _File(sheet.path, stamp, kinds | told, sheet.rows, several, whole, untold)
+
+
+def _only(kinds: dict[str, str], name: str) -> dict[str, str]:
+    return {name: kinds[name]} if name in kinds else {}
 
 
 class Table:
@@ -228,6 +243,21 @@ class Table:
     def is_of_numbers(self, name: str) -> bool:
         """Tell whether a column is of numbers."""
         return self._dtype(name) is not None
+
+    def untold(self, name: str) -> bool:
+        """Tell whether a column is of of floats only as nothing tells that none is missing."""
+        kinds = [file.untold.get(name, file.kinds[name]) for file in self._files]
+        told = None in kinds or np.result_type(*[str(kind) for kind in kinds]).kind == "f"
+        return not told and any(name in file.untold for file in self._files)
+
+    def missing(self, name: str) -> tuple[Stored, View]:
+        """Return what tells which elements of a column are missing."""
+        return self._rows(name, "|b1", None, ("missing", b""))
+
+    def complete(self, name: str) -> None:
+        """Note that no element of a column is missing."""
+        files = self._files
+        self._files = [f._replace(kinds={**f.kinds, **_only(f.untold, name)}) for f in files]
 
     def numeric(self, name: str, comparison: str, value: Any) -> Any:
         """Return what a column of numbers is compared with; raise TypeError if that is no number.
@@ -395,7 +425,7 @@ class Column:
         if wide.any() and self._open[path].missing(self._name) is None:
             where, got = f"file {path}, row group {group}", f"{found[wide][0]} in {self._name!r}"
             expected = "a count of elements that are missing, without which it would be rounded"
-            raise ValueError(explain(where, got, expected, "write it with statistics"))
+            raise ValueError(explain(where, got, expected, "use distnb.read_parquet, which counts"))
 
 
 def check_folder(path: str, suffix: str) -> None:

@@ -261,12 +261,25 @@ def _as_numpys(dataset: Any) -> bool:
 
 def _dataset(file: Any, path: str, name: str | None) -> Any:
     """Return a dataset by its name, or the only one; raise KeyError, which tells what there is."""
-    if name is not None and name in file and isinstance(file[name], _h5py().Dataset):
+    if name is not None and name in file and isinstance(_found(file, path, name), _h5py().Dataset):
         return file[name]
     names = _datasets(file, name is not None)
     if name is None and len(names) == 1:
         return file[names[0]]
     raise KeyError(explain(f"file {path}", f"name {name!r}", f"one of {names}", "give name="))
+
+
+def _found(file: Any, path: str, name: str) -> Any:
+    """Return what has a name; raise KeyError for a link to what is not there."""
+    try:
+        return file[name]
+    except KeyError:
+        link = file.get(name, getlink=True)
+        if not hasattr(link, "path"):
+            raise
+        of = f" in {link.filename!r}" if hasattr(link, "filename") else ""
+        got = f"{name!r}, a link to {link.path!r}{of}, where nothing is"
+        raise KeyError(explain(f"file {path}", got, "a dataset", "mend the link")) from None
 
 
 def _datasets(file: Any, scales: bool) -> list[str]:

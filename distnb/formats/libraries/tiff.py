@@ -6,7 +6,8 @@ So are they written: each engine's part at its offset.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -138,8 +139,20 @@ class _Pictures:
 
     def read(self, box: Box, out: np.ndarray) -> None:
         """Read a box."""
-        with good(self._path, "good pictures"):  # whatever decompressing raises
+        with good(self._path, "good pictures"), _with_codecs(self._path):
             out[...] = self._array[tuple([slice(r.start, r.stop, r.step) for r in box])]
+
+
+@contextmanager
+def _with_codecs(path: str) -> Iterator[None]:
+    """Raise ImportError for a compression that tifffile has from another package."""
+    try:
+        yield
+    except ValueError as error:  # whatever decompressing raises
+        if "imagecodecs" not in str(error):
+            raise
+        do = "run: pip install imagecodecs"
+        raise ImportError(explain(f"file {path}", "no imagecodecs", f"it ({error})", do)) from None
 
 
 def reader(stored: Stored) -> Reader:
