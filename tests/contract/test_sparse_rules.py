@@ -256,6 +256,16 @@ def test_diagonals_may_be_longer_than_there_is_room(session):
     np.testing.assert_array_equal(found.toarray(), expected.toarray())
 
 
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo"])
+@pytest.mark.parametrize(("name", "value"), [("shape", (36, 1)), ("format", "csc"), ("nnz", 3)])
+def test_what_an_array_is_cannot_be_set(session, fmt, name, value):
+    a = sp.eye_array(6).asformat(fmt)
+    for x in (a, getattr(sparse, f"{fmt}_array")(a)):
+        with pytest.raises(AttributeError, match=name):
+            setattr(x, name, value)
+    assert getattr(x, name) == getattr(a, name)
+
+
 def test_scipys_warnings_have_their_names():
     assert sparse.SparseEfficiencyWarning is sp.SparseEfficiencyWarning
     assert sparse.SparseWarning is sp.SparseWarning

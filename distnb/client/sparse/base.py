@@ -38,16 +38,15 @@ class Sparse:
     #: Functions of the namespace are its methods, as NumPy's are those of SciPy's arrays.
     __distnb_methods__ = True
 
-    #: As SciPy names it.
-    format: str
+    #: As SciPy names the format.
+    _format: str
     _data: Any
-    shape: Ints
     #: Format -> its class, which conversions make.
     kinds: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
-        if "format" in vars(cls):
-            Sparse.kinds[cls.format] = cls
+        if "_format" in vars(cls):
+            Sparse.kinds[cls._format] = cls
 
     def _kind(self, name: str) -> Any:
         """Return the class of a format."""
@@ -119,6 +118,16 @@ class Sparse:
         raise NotImplementedError
 
     # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def format(self) -> str:
+        """As SciPy names it: ``'csr'``, ``'csc'`` or ``'coo'``."""
+        return self._format
+
+    @property
+    def shape(self) -> Ints:
+        """Lengths of the axes."""
+        raise NotImplementedError
 
     @property
     def data(self) -> Any:

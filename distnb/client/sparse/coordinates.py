@@ -77,7 +77,8 @@ class coo_array(Extremes):
     <csr_array of shape (3, 3) and dtype 'float64', 2 stored elements: 1 + 1 on 2 engines>
     """
 
-    format = "coo"
+    _format = "coo"
+    _shape: Ints
     #: The array for which this one stands, if it does; else the coordinates are known.
     _origin: Compressed | None = None
     _coords: tuple[Any, ...] | None = None
@@ -95,7 +96,7 @@ class coo_array(Extremes):
             x = arg1.tocoo(copy=copy)
             x = x if dtype is None else x.astype(dtype, copy=False)
             self._origin, self._coords = x._origin, x._coords
-            self.shape, self.data = x.shape, x.data
+            self._shape, self.data = x.shape, x.data
             return
         at_session = session_of(session, arg1)
         if isinstance(arg1, Array) and arg1.ndim == 1:
@@ -120,15 +121,20 @@ class coo_array(Extremes):
 
     def _set(self, coords: tuple[Any, ...], data: Array, shape: Shape) -> None:
         self._coords = coords
-        self.data, self.shape = data, lengths(shape)
+        self.data, self._shape = data, lengths(shape)
 
     @classmethod
     def standing_for(cls, x: Compressed) -> Any:
         """Return the triplets of a compressed array, in its order."""
         found = cls.__new__(cls)
         found._origin, found._coords = x, None
-        found.data, found.shape = x.data, x.shape
+        found.data, found._shape = x.data, x.shape
         return found
+
+    @property
+    def shape(self) -> Ints:
+        """Lengths of the axes."""
+        return self._shape
 
     @property
     def coords(self) -> tuple[Any, ...]:
@@ -191,7 +197,7 @@ class coo_array(Extremes):
         origin = self._origin
         own: Any = None if origin is None else origin._with_data(data)
         found._origin, same = own, origin is None or own.structure is origin.structure
-        found._coords, found.data, found.shape = self._coords if same else None, data, self.shape
+        found._coords, found.data, found._shape = self._coords if same else None, data, self.shape
         return found
 
     @property
@@ -307,7 +313,7 @@ class coo_array(Extremes):
         found = coo_array.__new__(coo_array)
         found._origin = None if self._origin is None else self._origin.T
         found._coords = None if self._coords is None else self._coords[::-1]
-        found.data, found.shape = self.data, self.shape[::-1]
+        found.data, found._shape = self.data, self.shape[::-1]
         return found
 
     def transpose(self, axes: Axes = None, copy: bool = False) -> Any:
