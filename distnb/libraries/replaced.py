@@ -63,7 +63,7 @@ from distnb.client.sparse.arithmetic import sent
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.scipys import is_matrix
 from distnb.common.errors import explain
-from distnb.libraries.hook import put_in_place
+from distnb.libraries.hook import put_in_place, unseen
 
 __all__ = ["install"]
 
@@ -291,7 +291,7 @@ def _outline(x: Any) -> Any:
 
 
 def _keeping(function: _Function) -> _Function:
-    taking = _taking(_array, function)
+    taking = unseen(_taking(_array, function))
 
     def called(*args: Any, **options: Any) -> Any:
         if options.get("copy") is False:

@@ -271,6 +271,13 @@ def test_scipys_warnings_have_their_names():
     assert sparse.SparseWarning is sp.SparseWarning
 
 
+@pytest.mark.parametrize("run", [lambda a: a == 0, lambda a: a.maximum(1)], ids=["==", "maximum"])
+def test_scipys_warnings_have_the_users_line(session, run):
+    with pytest.warns(sp.SparseEfficiencyWarning) as found:
+        run(sp.csr_array(np.eye(3)))
+    assert [each.filename for each in found] == [__file__]
+
+
 ROWS, COLUMNS = [[0, 1], [2, 5]], [[3, 0], [1, 3]]
 
 
