@@ -213,6 +213,20 @@ class coo_array(Extremes):
             return found._reshaped(self.shape, "C")
         return self._as_before(self._in_rows()._summed()).tocoo(copy=False)
 
+    @property
+    def has_canonical_format(self) -> bool:
+        """Whether places rise, row by row, and none is there twice.
+
+        Engines look at them, if it is not known: then this waits. SciPy's says what is known.
+        """
+        if self._origin is not None and self._origin.axis == 0:
+            return bool(self._origin.has_canonical_format)
+        rises: Any = False
+        equal: Any = True
+        for c in self.coords:
+            rises, equal = rises | (equal & (c[1:] > c[:-1])), equal & (c[1:] == c[:-1])
+        return bool(rises.all())
+
     def sum_duplicates(self) -> None:
         """Sum elements of equal places, and sort by them; in place, as SciPy's.
 
@@ -412,6 +426,9 @@ class coo_array(Extremes):
         """Return what is in brackets, with an axis of length 1 for each None there."""
         found = self[tuple([item for item in items if item is not None])]
         shape = with_new(items, np.shape(found), self.ndim)
+        if len(shape) > 2:
+            got, do = f"{len(shape)} axes", "use .toarray(), or fewer None"
+            raise NotImplementedError(explain("index of a sparse array", got, "one or two", do))
         if isinstance(found, Sparse):
             return found.reshape(shape)
         return coo_array(np.full(shape, found), session=self.session)
