@@ -129,7 +129,7 @@ def _unlike(x: Array | Compressed, axis: int) -> str | None:
     if isinstance(x, Array):
         return None if is_whole(x) else "pass what it is a view of"
     if not x.structure.lined:
-        return "redistribute() it first: it is in blocks, or all engines have all of it"
+        return "redistribute it first: it is in blocks, or all engines have all of it"
     if x.axis == axis:
         return None
     return f"{x.format.upper()} is cut along axis {x.axis}: pass axis={x.axis}, or convert it"
