@@ -1950,7 +1950,9 @@ reciprocal: _Unary
 remainder: _Binary
 """Return the remainder of a division, with the sign of the divisor."""
 
-def repartition(x: DistArray | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
+def repartition(
+    x: DistArray | Compressed, by: str | ArrayLike = "nnz", axis: int | None = None
+) -> Any:
     """Cut an array anew so that engines have as much each; its partners go along, in place."""
 
 def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
@@ -2213,7 +2215,9 @@ def to_parquet(
     """Write columns as a folder of Parquet files, one of each engine's rows."""
 
 def together(
-    *arrays: DistArray | Compressed, axis: int | Sequence[int] = 0, rebalance: builtins.bool = False
+    *arrays: DistArray | Compressed,
+    axis: int | Sequence[int] | None = None,
+    rebalance: builtins.bool = False,
 ) -> None:
     """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along."""
 

@@ -30,7 +30,7 @@ ORDER: dict[str, str] = {
         solvers
     """,
     "distnb.pictures": "binning reducing arguments live axes",
-    "distnb.libraries": "hook replaced xarray_indexing xarray_parts xarray_manager",
+    "distnb.libraries": "hook sparse_operands replaced xarray_indexing xarray_parts xarray_manager",
     "distnb.common": """
         native ndarrays closable errors addresses config machine leftovers insistence interrupts
         lazy calling shared_segments memory_pool

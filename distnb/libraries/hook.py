@@ -15,7 +15,7 @@ from distnb.common.errors import explain
 if TYPE_CHECKING:  # it takes longer to import than most of distnb's rooms
     from importlib.abc import Loader
 
-__all__ = ["put_in_place", "when_imported"]
+__all__ = ["put_in_place", "unseen", "when_imported"]
 
 #: What libraries know of their own functions: modules, and dicts in them.
 _REGISTRIES = {"scipy._lib._array_api": "xp_capabilities_table"}
@@ -47,7 +47,7 @@ def put_in_place(
         return
     if getattr(function, "__distnb_made__", False):  # distnb is imported once more (%reload_ext)
         return
-    made: Any = functools.wraps(function)(make(function))
+    made: Any = functools.wraps(function)(unseen(make(function)))
     made.__distnb_made__ = True
     _enter(function, made)
     if of and isinstance(vars(holder).get(last), classmethod | staticmethod):
@@ -58,6 +58,17 @@ def put_in_place(
     for place in [holder] if of else others:
         if getattr(place, "__dict__", {}).get(last) is function:
             setattr(place, last, made)
+
+
+def unseen(function: Any) -> Any:
+    """Return a function whose frames warnings pass over, as they do those of the import system.
+
+    So what a library warns of has the line that it would have without us. Tracebacks, and what
+    looks for the user's line, know by the folder whose function it is.
+    """
+    code = function.__code__
+    function.__code__ = code.replace(co_filename=f"{code.co_filename} (importlib._bootstrap)")
+    return function
 
 
 def _enter(function: Callable[..., Any], made: Callable[..., Any]) -> None:

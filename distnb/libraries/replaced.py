@@ -36,6 +36,7 @@ methods of classes                       what these look at before they call one
 ``IndexMixin``                           keys in brackets of sparse arrays that are assigned to
 all of ``linalg.blas``, ``lapack``       all; what they write comes back
 operators of ``scipy.sparse``            the other operand, with which distnb's do the same
+its classes and functions                sparse arrays, for SciPy's
 **of scikit-learn**: ``ParameterGrid``   what parameters are tried
 ``validate_parameter_constraints``       whether parameters are arrays: none is read
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
@@ -60,11 +61,20 @@ import numpy as np
 
 from distnb.client.array.distarray import DistArray
 from distnb.client.handle.array import in_memory, sealed
-from distnb.client.sparse.arithmetic import sent
 from distnb.client.sparse.base import Sparse
-from distnb.client.sparse.scipys import is_matrix
 from distnb.common.errors import explain
-from distnb.libraries.hook import put_in_place
+from distnb.libraries.hook import put_in_place, unseen
+from distnb.libraries.sparse_operands import (
+    DENSE_RESULT,
+    LATER,
+    SPARSE,
+    SPARSE_RESULT,
+    densely,
+    numpys,
+    sparsely,
+    take_sparse_arrays,
+    taking,
+)
 
 __all__ = ["install"]
 
@@ -109,7 +119,6 @@ _TAKE_ARRAYS = {
     """,
     "matplotlib.colors": "LightSource.hillshade",
     "PIL.Image": "fromarray",
-    "scipy.sparse.csgraph": "construct_dist_matrix",
     "scipy.stats._multivariate": "normal_inverse_gamma_gen._logpdf normal_inverse_gamma_gen._pdf",
     "statsmodels.base.data": "handle_data",
 }
@@ -180,19 +189,8 @@ _TAKE_DICTS = {
 _ASK_FOR_KINDS = {"sklearn.utils._param_validation": "validate_parameter_constraints"}
 #: What makes operators of matrices.
 _MAKE_OPERATORS = {"scipy.sparse.linalg": "aslinearoperator"}
-#: Operators with a dense result, which lies where the dense operand does.
-_DENSE_RESULT = {
-    "scipy.sparse._base": """
-        _spbase.__add__ _spbase.__radd__ _spbase.__sub__ _spbase.__rsub__ _spbase.__eq__
-        _spbase.__ne__ _spbase.__lt__ _spbase.__le__ _spbase.__gt__ _spbase.__ge__
-        _spbase.maximum _spbase.minimum
-    """,
-    "scipy.sparse._dok": "_dok_base.__add__ _dok_base.__radd__",
-}
 #: Those that make arrays of objects, in which scalars of ours are found.
 _GIVE_OBJECTS = {"pandas._libs.lib": "maybe_convert_objects map_infer"}
-#: What is not imported with the package that it is in.
-_LATER = ("scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.linalg.interpolative")
 #: Modules of compiled routines, which take what is no array of NumPy's for a copy that is theirs.
 _ROUTINES = tuple([f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")])
 
@@ -204,27 +202,30 @@ def install(library: str) -> None:
         return
     if library == "sympy.core.sympify":
         known = sys.modules[library]
-        known.converter[DistArray] = lambda x: known.sympify(_array(x))
+        known.converter[DistArray] = lambda x: known.sympify(numpys(x))
         return
     if library in _ROUTINES:
         _lend_to_routines(vars(sys.modules[library]))
         return
+    if library in SPARSE:
+        take_sparse_arrays(library)
     for table, make in (
-        (_TAKE_ARRAYS, partial(_taking, _array)),
-        (_TAKE_COPIES, partial(_taking, _own)),
-        (_TAKE_KEYS, partial(_taking, _key)),
-        (_TAKE_DICTS, partial(_taking, partial(_within, _array))),
-        (_ASK_FOR_KINDS, partial(_taking, partial(_within, _outline))),
+        (_TAKE_ARRAYS, partial(taking, numpys)),
+        (_TAKE_COPIES, partial(taking, _own)),
+        (_TAKE_KEYS, partial(taking, _key)),
+        (_TAKE_DICTS, partial(taking, partial(_within, numpys))),
+        (_ASK_FOR_KINDS, partial(taking, partial(_within, _outline))),
         (_KEEP, _keeping),
         (_CALL_BACK, _called_back),
         (_WRITE, _writing),
-        (_ASK_FOR_NUMBERS, partial(_taking, _number)),
+        (_ASK_FOR_NUMBERS, partial(taking, _number)),
         (_MAKE_OPERATORS, _operating),
-        (_DENSE_RESULT, _densely),
+        (DENSE_RESULT, densely),
+        (SPARSE_RESULT, sparsely),
         (_GIVE_OBJECTS, _giving_numbers),
     ):
         for module, names in table.items():
-            inside = module.startswith(library + ".") and module not in _LATER
+            inside = module.startswith(library + ".") and module not in LATER
             if inside or module == library:
                 for name in names.split():
                     put_in_place(module, name, make)
@@ -239,7 +240,7 @@ def _evaluate_at_points() -> None:
         for name in [prefix + end for end in _ENDS] + ["polyvalfromroots"] * (prefix == "poly"):
             put_in_place(f"numpy.polynomial.{module}", name, partial(_evaluating, module))
     division = "ABCPolyBase.__truediv__"  # by a number, of which it knows Python's and NumPy's
-    put_in_place("numpy.polynomial._polybase", division, partial(_taking, _number))
+    put_in_place("numpy.polynomial._polybase", division, partial(taking, _number))
 
 
 def _evaluating(module: str, function: _Function) -> _Function:
@@ -253,28 +254,6 @@ def _evaluating(module: str, function: _Function) -> _Function:
     return called
 
 
-def _taking(numpys: _Function, function: _Function) -> _Function:
-    def called(*args: Any, **options: Any) -> Any:
-        known = dict[int, Any]()
-        if options:  # what is written to stays what it is
-            options = {k: v if k == "out" else _once(numpys, v, known) for k, v in options.items()}
-        return numpys(function(*[_once(numpys, x, known) for x in args], **options))
-
-    return called
-
-
-def _once(numpys: _Function, x: Any, known: dict[int, Any]) -> Any:
-    """Return what an argument becomes: one thing, however often it is given (``csd(x, x)``)."""
-    if (found := known.get(id(x), known)) is known:
-        found = known[id(x)] = numpys(x)
-    return found
-
-
-def _array(x: Any) -> Any:
-    """Return an array of ours as NumPy's, a scalar as NumPy's scalar, and all else as it is."""
-    return np.asarray(x)[()] if type(x) is DistArray else x
-
-
 def _own(x: Any) -> Any:
     """Return an array of ours, or those of a tuple, as copies that are the caller's."""
     if type(x) is tuple:
@@ -284,31 +263,31 @@ def _own(x: Any) -> Any:
 
 def _number(x: Any) -> Any:
     """Return a scalar of ours as NumPy's, and all else as it is."""
-    return x if getattr(x, "ndim", 0) else _array(x)
+    return x if getattr(x, "ndim", 0) else numpys(x)
 
 
-def _within(numpys: _Function, x: Any) -> Any:
+def _within(each_as: _Function, x: Any) -> Any:
     """Return so what is in a dict, or in dicts of a list."""
     if type(x) is dict:
-        return {k: numpys(v) for k, v in x.items()}
-    return [_within(numpys, each) for each in x] if type(x) is list else x
+        return {k: each_as(v) for k, v in x.items()}
+    return [_within(each_as, each) for each in x] if type(x) is list else x
 
 
 def _outline(x: Any) -> Any:
     """Return an array of NumPy's as large as one of ours, without its elements; or its number."""
     if type(x) is not DistArray:
         return x
-    return np.broadcast_to(np.empty((), x.dtype), x.shape) if x.ndim else _array(x)
+    return np.broadcast_to(np.empty((), x.dtype), x.shape) if x.ndim else numpys(x)
 
 
 def _keeping(function: _Function) -> _Function:
-    taking = _taking(_array, function)
+    called_so = unseen(taking(numpys, function))
 
     def called(*args: Any, **options: Any) -> Any:
         if options.get("copy") is False:
             args = tuple([_kept(x) for x in args])
             options = {k: _kept(x) for k, x in options.items()}
-        return taking(*args, **options)
+        return called_so(*args, **options)
 
     return called
 
@@ -350,7 +329,7 @@ def _operating(function: _Function) -> _Function:
         if isinstance(A, Sparse):
             return _operator(A, A.rmatvec)
         if type(A) is not DistArray or A.ndim > 2:
-            return function(_array(A))
+            return function(numpys(A))
         rows = A if A.ndim == 2 else A.reshape(1, -1)
         return _operator(rows, lambda x: (rows.T @ x.conj()).conj())
 
@@ -361,10 +340,10 @@ def _operator(rows: Any, turned: _Function) -> Any:
     """Return SciPy's operator for a matrix; what it gives is NumPy's, and SciPy writes into it."""
     return sys.modules["scipy.sparse.linalg"].LinearOperator(
         rows.shape,
-        matvec=lambda x: _array(rows @ x),
-        rmatvec=lambda x: _array(turned(x)),
-        matmat=lambda x: _array(rows @ x),
-        rmatmat=lambda x: _array(turned(x)),
+        matvec=lambda x: numpys(rows @ x),
+        rmatvec=lambda x: numpys(turned(x)),
+        matmat=lambda x: numpys(rows @ x),
+        rmatmat=lambda x: numpys(turned(x)),
         dtype=rows.dtype,
     )
 
@@ -438,26 +417,15 @@ def _lent(x: Any, lent: list[tuple[DistArray, np.ndarray, np.ndarray]]) -> Any:
     return found
 
 
-def _densely(function: _Function) -> _Function:
-    def called(x: Any, other: Any) -> Any:
-        if type(other) is not DistArray:
-            return function(x, other)
-        if not other.ndim or x.ndim > 2 or is_matrix(x):  # whose dense results are matrices
-            return function(x, _array(other))
-        return getattr(sent(x, other.session), function.__name__)(other)
-
-    return called
-
-
 def _key(x: Any) -> Any:
     """Return so a key, which may be one of several axes."""
     kind = type(x)
     if kind is slice:
-        return slice(_array(x.start), _array(x.stop), _array(x.step))
+        return slice(numpys(x.start), numpys(x.stop), numpys(x.step))
     if kind is tuple or kind is list:
         kinds = {*map(type, x)}
         return kind([_key(each) for each in x]) if DistArray in kinds or slice in kinds else x
-    return _array(x)
+    return numpys(x)
 
 
 def _giving_numbers(function: _Function) -> _Function:
@@ -470,7 +438,7 @@ def _giving_numbers(function: _Function) -> _Function:
             return found
         numbers = np.empty(found.size, object)
         for n, x in enumerate(flat):
-            numbers[n] = _array(x) if _is_scalar(x) else x
+            numbers[n] = numpys(x) if _is_scalar(x) else x
         lib: Any = sys.modules["pandas._libs.lib"]
         return lib.maybe_convert_objects(numbers.reshape(found.shape))
 

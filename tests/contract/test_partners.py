@@ -74,6 +74,21 @@ def test_columns_go_along_with_a_vector_by_any_array_of_their_structure(session,
     np.testing.assert_array_equal(a.toarray().to_numpy(), m.toarray())
 
 
+def test_an_array_in_columns_is_cut_along_them(session):
+    sparse = pytest.importorskip("scipy.sparse")
+    m = sparse.csc_array(np.tri(6, 12))
+    a, x = dnb.sparse.csc_array(m), dnb.array(np.arange(12.0), dist="cyclic")
+    assert dnb.repartition(a) is a
+    dnb.together(a, x)
+    assert a.layout.cuts == cuts_of(x)
+    np.testing.assert_array_equal(a.toarray().to_numpy(), m.toarray())
+    with pytest.raises(dnb.LayoutError, match="^x: got .* CSC is cut along axis 1: pass axis=1"):
+        dnb.repartition(a, axis=0)
+    if session.size > 1:
+        with pytest.raises(dnb.LayoutError, match=r"^x: got .* redistribute it first"):
+            dnb.repartition(dnb.sparse.csr_array(m, dist="replicated"))
+
+
 def test_weights_say_where_arrays_are_cut(session):
     for weights in (np.ones(9), np.arange(9) ** 2, [0] * 9, [5, *[0] * 8], [0.5, *[0.1] * 8]):
         x = dnb.array(numbered((9,)))

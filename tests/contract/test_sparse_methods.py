@@ -245,6 +245,27 @@ def test_whether_indices_are_sorted(session):
         A.check_format()
 
 
+def test_whether_triplets_are_in_order(session):
+    for rows, columns, want in (
+        ([0, 1, 1], [2, 0, 1], True),
+        ([0, 1, 1], [2, 1, 0], False),
+        ([0, 1, 1], [2, 1, 1], False),
+        ([1, 0, 1], [0, 1, 2], False),
+        ([], [], True),
+    ):
+        places = np.array(rows, int), np.array(columns, int)
+        A = sparse.coo_array((np.ones(len(rows)), places), shape=(2, 3))
+        assert A.has_canonical_format is want
+        A.sum_duplicates()
+        assert A.has_canonical_format
+        assert A.tocsr().tocoo().has_canonical_format
+    assert not sparse.csc_array(np.ones((2, 2))).tocoo().has_canonical_format
+    assert sparse.coo_array(np.array([0, 1, 2])).has_canonical_format
+    for key in (None, (slice(None), None)):
+        with pytest.raises(NotImplementedError, match="^index of a sparse array: got 3 axes"):
+            A[key]
+
+
 def test_what_a_format_has_to_be(session):
     outside = sp.csr_array((np.ones(2), np.array([0, 7]), np.array([0, 1, 2])), shape=(2, 8))
     A = sparse.csr_array(outside)

@@ -7,6 +7,8 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from scipy.sparse import csgraph
 
 import distnb as dnb
 from distnb import sparse
@@ -256,9 +258,52 @@ def test_diagonals_may_be_longer_than_there_is_room(session):
     np.testing.assert_array_equal(found.toarray(), expected.toarray())
 
 
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo"])
+@pytest.mark.parametrize(("name", "value"), [("shape", (36, 1)), ("format", "csc"), ("nnz", 3)])
+def test_what_an_array_is_cannot_be_set(session, fmt, name, value):
+    a = sp.eye_array(6).asformat(fmt)
+    for x in (a, getattr(sparse, f"{fmt}_array")(a)):
+        with pytest.raises(AttributeError, match=name):
+            setattr(x, name, value)
+    assert getattr(x, name) == getattr(a, name)
+
+
 def test_scipys_warnings_have_their_names():
     assert sparse.SparseEfficiencyWarning is sp.SparseEfficiencyWarning
     assert sparse.SparseWarning is sp.SparseWarning
+
+
+@pytest.mark.parametrize("run", [lambda a: a == 0, lambda a: a.maximum(1)], ids=["==", "maximum"])
+def test_scipys_warnings_have_the_users_line(session, run):
+    with pytest.warns(sp.SparseEfficiencyWarning) as found:
+        run(sp.csr_array(np.eye(3)))
+    assert [each.filename for each in found] == [__file__]
+
+
+#: What looks into sparse arrays, of one of ours, ``A``, and of SciPy's, ``S``.
+LOOKS = """
+sp.csr_array(A)|sp.coo_array(A, dtype="f4")|sp.csc_matrix(arg1=A)|sp.dia_array(A)|sp.lil_array(A)|
+sp.dok_array(A)|sp.bsr_array(A)|sp.hstack([S, A])|sp.vstack((A, S))|sp.kron(S, A)|sp.tril(A)|
+sp.block_diag([S, A])|sp.block_array([[A, None], [None, S]])|sp.find(A)[2]|sla.norm(A)|
+sla.expm(sp.csc_array(A))|sla.inv(A.tocsc())|sla.spsolve(A.tocsr(), [1.0, 2, 3])|
+csgraph.laplacian(A)|csgraph.dijkstra(csgraph=A.tocsr(), indices=0)|csgraph.connected_components(A)[1]|
+S.multiply(A)|S.maximum(A)|S.minimum(A)|S.todia().multiply(A)|S.todok().multiply(A)
+"""
+
+
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo"])
+def test_scipys_functions_take_sparse_arrays(session, fmt):
+    S = sp.csr_array(np.array([[2.0, 1, 0], [0, 3, 0], [1, 0, 4]]))
+    names = {"S": S, "sp": sp, "sla": sla, "csgraph": csgraph}
+    A = getattr(sparse, f"{fmt}_array")(S)
+    for code in "".join(LOOKS.split("\n")).split("|"):
+        got, want = [eval(code, names | {"A": x}) for x in (A, S.asformat(fmt))]
+        assert type(got) is type(want) or dnb.sparse.issparse(got), code
+        got, want = [x.toarray() if hasattr(x, "toarray") else x for x in (got, want)]
+        np.testing.assert_allclose(np.asarray(got), want, err_msg=code)
+    with setting(gather_budget=10), pytest.raises(dnb.GatherError, match="to_scipy"):
+        sp.csr_array(A)
 
 
 ROWS, COLUMNS = [[0, 1], [2, 5]], [[3, 0], [1, 3]]

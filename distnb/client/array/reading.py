@@ -190,9 +190,13 @@ _LINE = 100
 _TOLD: set[int | str] = set()
 
 
-def tell_of_gather(x: Array) -> None:
-    """Say, once a cell or a line of a script, that an array is gathered without saying so."""
-    if x.nbytes < _WORTH_TELLING or x.dbase.host is not None or x.session.closed:
+def tell_of_gather(x: Array, nbytes: int | None = None, by: str = ".to_numpy()") -> None:
+    """Say, once a cell or a line of a script, that an array is gathered without saying so.
+
+    Of what is more than its elements, as a sparse array is: how much, and what says so.
+    """
+    nbytes = x.nbytes if nbytes is None else nbytes
+    if nbytes < _WORTH_TELLING or x.dbase.host is not None or x.session.closed:
         return
     ipython = sys.modules.get("IPython")
     line = own_line()
@@ -202,7 +206,7 @@ def tell_of_gather(x: Array) -> None:
         _TOLD.add(cell)
         told = f" by {textwrap.shorten(line, _LINE, placeholder=' ...')}" if line else ""
         print(
-            f"distnb: {size_text(x.nbytes)} gathered to the notebook{told}; "
-            ".to_numpy() does so without this line",
+            f"distnb: {size_text(nbytes)} gathered to the notebook{told}; "
+            f"{by} does so without this line",
             file=sys.stderr,
         )

@@ -30,7 +30,9 @@ __all__ = ["repartition", "together"]
 
 
 def together(
-    *arrays: Array | Compressed, axis: int | Sequence[int] = 0, rebalance: bool = False
+    *arrays: Array | Compressed,
+    axis: int | Sequence[int] | None = None,
+    rebalance: bool = False,
 ) -> None:
     """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along.
 
@@ -42,8 +44,8 @@ def together(
     ----------
     *arrays : DistArray or sparse array
         Whole arrays of one length along the axis; CSR is cut along axis 0, CSC along axis 1.
-    axis : int, or one for each array
-        What is cut: ``dnb.together(A.T, x, axis=(1, 0))`` for columns and a vector.
+    axis : int, or one for each array, optional
+        What is cut: by default the columns of CSC, and axis 0 of all others.
     rebalance : bool
         Cut all of them anew where parts of a sparse one among them take unequally long in a loop of
         products (``A @ x``, ``A.T @ x``, :func:`distnb.sparse.matmul`) or of
@@ -87,7 +89,10 @@ def together(
     if len(set(lengths)) > 1:
         raise ValueError(
             explain(
-                "partners", f"lengths {lengths} along axis {axis}", "one length", "pass such arrays"
+                "partners",
+                f"lengths {lengths} along axes {places}",
+                "one length",
+                "pass such arrays",
             )
         )
     owners = [x.dbase if isinstance(x, Array) else x for x in arrays]
@@ -101,27 +106,33 @@ def together(
         raise
 
 
-def _checked(x: object, axis: int, session: Session) -> int:
+def _checked(x: object, axis: int | None, session: Session, name: str = "partner") -> int:
     """Return an axis along which an array can be cut in place."""
     if not isinstance(x, Array | Compressed):
         expected = "a distributed array, dense, CSR or CSC"
-        raise TypeError(explain("partner", type(x).__name__, expected, "convert it first"))
+        raise TypeError(explain(name, type(x).__name__, expected, "convert it first"))
     if x.session is not session:
         raise SessionError(
             explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
         )
-    a = one_axis(axis, x.ndim)
-    good = is_whole(x) if isinstance(x, Array) else x.axis == a and x.structure.lined
-    if not good:
-        raise LayoutError(
-            explain(
-                "partner",
-                f"{x!r}",
-                f"a whole array that can be cut along axis {a}",
-                "pass what it is a view of, axis= for each array, convert it, or redistribute it",
-            )
-        )
+    own = x.axis if isinstance(x, Compressed) else 0
+    a = one_axis(own if axis is None else axis, x.ndim)
+    do = _unlike(x, a)
+    if do is not None:
+        expected = f"a whole array that can be cut along axis {a}"
+        raise LayoutError(explain(name, f"{x!r}", expected, do))
     return a
+
+
+def _unlike(x: Array | Compressed, axis: int) -> str | None:
+    """Return what to do about an array that cannot be cut along an axis, None if it can."""
+    if isinstance(x, Array):
+        return None if is_whole(x) else "pass what it is a view of"
+    if not x.structure.lined:
+        return "redistribute it first: it is in blocks, or all engines have all of it"
+    if x.axis == axis:
+        return None
+    return f"{x.format.upper()} is cut along axis {x.axis}: pass axis={x.axis}, or convert it"
 
 
 def _bounds(x: Array | Compressed, axis: int) -> Ints:
@@ -136,7 +147,7 @@ def _bounds(x: Array | Compressed, axis: int) -> Ints:
 # -- balance -----------------------------------------------------------------------------------
 
 
-def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
+def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int | None = None) -> Any:
     """Cut an array anew so that engines have as much each; its partners go along, in place.
 
     Sent are the elements that get another owner; how much there is at each index is counted, and
@@ -150,8 +161,8 @@ def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 
         What is to be balanced: elements that are not zero (of sparse arrays, stored ones); what
         engines computed in the last commands that read the array, spread over its parts; or
         weights, one for each index along the axis, not negative.
-    axis : int
-        What is cut.
+    axis : int, optional
+        What is cut; by default the columns of CSC, and axis 0 of all others.
 
     Returns
     -------
@@ -167,7 +178,7 @@ def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 
     ('irregular', (0, 1, 6)) on 2 engines
     """
     session: Any = getattr(x, "session", None)
-    a = _checked(x, axis, session)
+    a = _checked(x, axis, session, "x")
     bounds = _balanced(x, by, a)
     if isinstance(x, Array):
         move(x, laid(bounds, x.ndim, a), None)

@@ -175,8 +175,10 @@ class Arithmetic(Sparse):
         return self._plus(other, -1)
 
     def __rsub__(self, other: object) -> Any:
-        if is_scalar(other) or is_sparse(other):
-            return -(self - other) if not is_sparse(other) else ours(other, self) - self
+        if is_scalar(other):
+            return -(self - other)
+        if is_sparse(other):
+            return ours(other, self) - self
         return self._with_dense(lambda a, b: b - a, other)
 
     def __mul__(self, other: object) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NoReturn, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.array.reading import tell_of_gather
 from distnb.client.array.showing import Shown, shown
 from distnb.client.handle.arguments import Number, Order, Shape, order_of
 from distnb.client.handle.array import Array
@@ -38,16 +39,15 @@ class Sparse:
     #: Functions of the namespace are its methods, as NumPy's are those of SciPy's arrays.
     __distnb_methods__ = True
 
-    #: As SciPy names it.
-    format: str
+    #: As SciPy names the format.
+    _format: str
     _data: Any
-    shape: Ints
     #: Format -> its class, which conversions make.
     kinds: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
-        if "format" in vars(cls):
-            Sparse.kinds[cls.format] = cls
+        if "_format" in vars(cls):
+            Sparse.kinds[cls._format] = cls
 
     def _kind(self, name: str) -> Any:
         """Return the class of a format."""
@@ -119,6 +119,16 @@ class Sparse:
         raise NotImplementedError
 
     # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def format(self) -> str:
+        """As SciPy names it: ``'csr'``, ``'csc'`` or ``'coo'``."""
+        return self._format
+
+    @property
+    def shape(self) -> Ints:
+        """Lengths of the axes."""
+        raise NotImplementedError
 
     @property
     def data(self) -> Any:
@@ -271,9 +281,20 @@ class Sparse:
         """Pickle SciPy's array, within the gather budget: a new array is made of it."""
         return type(self), (self._within_budget(),)
 
+    def _gathered(self) -> Any:
+        """Return SciPy's array, within the gather budget, for who did not ask for it; say so."""
+        found = self._within_budget()
+        tell_of_gather(self.data, self._size_there, ".to_scipy()")
+        return found
+
+    @property
+    def _size_there(self) -> int:
+        """The most bytes that SciPy's array has, in the notebook."""
+        return self.nnz * (self.dtype.itemsize + self.ndim * 8)
+
     def _within_budget(self) -> Any:
         """Return SciPy's array; raise GatherError if it is over the gather budget."""
-        most = self.nnz * (self.dtype.itemsize + self.ndim * 8)
+        most = self._size_there
         if most > config.gather_budget:
             expected = f"at most {config.gather_budget:,}"
             advice = "call .to_scipy(), save_npz, or raise dnb.config.gather_budget"

@@ -132,7 +132,7 @@ class Compressed(Reductions):
         return recut_in_place(self.structure, cuts)
 
     @property
-    def shape(self) -> Ints:  # type: ignore[override]
+    def shape(self) -> Ints:
         """Lengths of the axes."""
         found = (self.structure.major, self.structure.minor)
         return found if self.axis == 0 else found[::-1]
@@ -743,7 +743,7 @@ class csr_array(Compressed):
     <csr_array of shape (2, 3) and dtype 'int64', 3 stored elements: 1 + 2 on 2 engines>
     """
 
-    format, axis = "csr", 0
+    _format, axis = "csr", 0
 
 
 class csc_array(Compressed):
@@ -764,7 +764,7 @@ class csc_array(Compressed):
     <csc_array of shape (2, 3) and dtype 'int64', 3 stored elements: 2 + 1 on 2 engines>
     """
 
-    format, axis = "csc", 1
+    _format, axis = "csc", 1
 
 
 def session_of(session: Session | None, *given: Any) -> Session:

@@ -78,7 +78,8 @@ class coo_array(Extremes):
     <csr_array of shape (3, 3) and dtype 'float64', 2 stored elements: 1 + 1 on 2 engines>
     """
 
-    format = "coo"
+    _format = "coo"
+    _shape: Ints
     #: The array for which this one stands, if it does; else the coordinates are known.
     _origin: Compressed | None = None
     _coords: tuple[Any, ...] | None = None
@@ -96,7 +97,7 @@ class coo_array(Extremes):
             x = arg1.tocoo(copy=copy)
             x = x if dtype is None else x.astype(dtype, copy=False)
             self._origin, self._coords = x._origin, x._coords
-            self.shape, self.data = x.shape, x.data
+            self._shape, self.data = x.shape, x.data
             return
         at_session = session_of(session, arg1)
         if isinstance(arg1, Array) and arg1.ndim == 1:
@@ -121,15 +122,20 @@ class coo_array(Extremes):
 
     def _set(self, coords: tuple[Any, ...], data: Array, shape: Shape) -> None:
         self._coords = coords
-        self.data, self.shape = data, lengths(shape)
+        self.data, self._shape = data, lengths(shape)
 
     @classmethod
     def standing_for(cls, x: Compressed) -> Any:
         """Return the triplets of a compressed array, in its order."""
         found = cls.__new__(cls)
         found._origin, found._coords = x, None
-        found.data, found.shape = x.data, x.shape
+        found.data, found._shape = x.data, x.shape
         return found
+
+    @property
+    def shape(self) -> Ints:
+        """Lengths of the axes."""
+        return self._shape
 
     @property
     def coords(self) -> tuple[Any, ...]:
@@ -192,7 +198,7 @@ class coo_array(Extremes):
         origin = self._origin
         own: Any = None if origin is None else origin._with_data(data)
         found._origin, same = own, origin is None or own.structure is origin.structure
-        found._coords, found.data, found.shape = self._coords if same else None, data, self.shape
+        found._coords, found.data, found._shape = self._coords if same else None, data, self.shape
         return found
 
     @property
@@ -207,6 +213,20 @@ class coo_array(Extremes):
             found = self._reshaped((parts, each), "C")._along(0).tocoo(copy=False)
             return found._reshaped(self.shape, "C")
         return self._as_before(self._in_rows()._summed()).tocoo(copy=False)
+
+    @property
+    def has_canonical_format(self) -> bool:
+        """Whether places rise, row by row, and none is there twice.
+
+        Engines look at them, if it is not known: then this waits. SciPy's says what is known.
+        """
+        if self._origin is not None and self._origin.axis == 0:
+            return bool(self._origin.has_canonical_format)
+        rises: Any = False
+        equal: Any = True
+        for c in self.coords:
+            rises, equal = rises | (equal & (c[1:] > c[:-1])), equal & (c[1:] == c[:-1])
+        return bool(rises.all())
 
     def sum_duplicates(self) -> None:
         """Sum elements of equal places, and sort by them; in place, as SciPy's.
@@ -308,7 +328,7 @@ class coo_array(Extremes):
         found = coo_array.__new__(coo_array)
         found._origin = None if self._origin is None else self._origin.T
         found._coords = None if self._coords is None else self._coords[::-1]
-        found.data, found.shape = self.data, self.shape[::-1]
+        found.data, found._shape = self.data, self.shape[::-1]
         return found
 
     def transpose(self, axes: Axes = None, copy: bool = False) -> Any:
@@ -407,6 +427,9 @@ class coo_array(Extremes):
         """Return what is in brackets, with an axis of length 1 for each None there."""
         found = self[tuple([item for item in items if item is not None])]
         shape = with_new(items, np.shape(found), self.ndim)
+        if len(shape) > 2:
+            got, do = f"{len(shape)} axes", "use .toarray(), or fewer None"
+            raise NotImplementedError(explain("index of a sparse array", got, "one or two", do))
         if isinstance(found, Sparse):
             return found.reshape(shape)
         return coo_array(np.full(shape, found), session=self.session)
