@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import time
 from functools import lru_cache
 from math import pi, prod
 from types import ModuleType
@@ -16,6 +17,7 @@ import numpy as np
 
 from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.fusion.compiler import short_turns
+from distnb.measure.events import IDLE, Clock
 
 __all__ = [
     "TILE",
@@ -28,6 +30,8 @@ __all__ = [
     "twiddles",
 ]
 
+#: Nanoseconds without a batch after which an engine loads what it may need later.
+_REST = 1_000_000_000
 #: Bytes of a tile, before and after the transform.
 TILE = 1 << 20
 
@@ -128,13 +132,16 @@ def _library() -> ModuleType:
     return found
 
 
-def prepare() -> None:
-    """Load the module with the fastest transforms in a thread: the first one need not wait for it.
+def prepare(clock: Clock) -> None:
+    """Load the module with the fastest transforms in a thread, once the engine has rested.
 
-    To load it takes as long as a transform of ten million numbers.
+    To load it takes as long as a transform of ten million numbers. Beside work it would take its
+    core, so the first transform loads it where that comes before a rest.
     """
 
     def load() -> None:
+        while clock.current != IDLE or time.perf_counter_ns() - clock.now < _REST:
+            time.sleep(_REST / 4e9)
         with contextlib.suppress(Exception), short_turns():  # who needs it is told
             _library()
 

@@ -73,7 +73,7 @@ def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[s
     _keep_mpi()
     listen(lambda: any(worker.stopping for worker in list(_WORKERS.values())))
     _WORKERS[session], info = _joined(_comm_of(first), _user_namespace(), pool_bytes, shared)
-    prepare()
+    prepare(_WORKERS[session].clock)
     return info
 
 
