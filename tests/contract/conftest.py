@@ -128,7 +128,7 @@ def quiet_engines(request):
         return
     session = request.getfixturevalue("session")
     if dnb.session() is not session:  # other tests of this process may have had others
-        current._become_current(session)
+        current.become_current(session)
     word = request.node.callspec.params["session"]
     if word.endswith(":compiled"):
         compiling = at_once(session, request.getfixturevalue("compiler"))

@@ -21,7 +21,7 @@ def cluster(engines):
     """The session with three MPI engines, without faults before and after."""
     from distnb.client.session import current
 
-    current._become_current(engines)
+    current.become_current(engines)
     support.heal(engines)
     yield engines
     engines.flush()

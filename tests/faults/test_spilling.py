@@ -52,7 +52,7 @@ def shared(tmp_path_factory):
 @pytest.fixture
 def two(shared):
     """Such a session of two engines, which no test kills."""
-    current._become_current(shared)
+    current.become_current(shared)
     limit(shared)
     shared.flush()
     yield shared

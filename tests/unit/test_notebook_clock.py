@@ -108,7 +108,7 @@ def test_a_wait_under_way_counts_as_gone(times):
 @pytest.mark.parametrize("away", [False, True])
 def test_lines_are_looked_at_until_the_end(away):
     """This thread is on one line until it was seen there; a wait for engines is no time of its own."""
-    lines = OwnLines(lambda: 2 * perf_counter_ns() if away else 0)
+    lines = OwnLines(lambda: 2 * perf_counter_ns() if away else 0, [1])
     start = perf_counter_ns()
     lines.begin(threading.get_ident())
     while len(lines._looks) < 5 and perf_counter_ns() - start < 60e9: pass  # fmt: skip # noqa: E701
@@ -124,16 +124,21 @@ def test_lines_are_looked_at_until_the_end(away):
 
 
 @pytest.mark.tier("test")
-def test_no_thread_looks_any_more_once_no_window_is_open():
+@pytest.mark.parametrize("ended", [True, False])
+def test_no_thread_looks_any_more_once_no_window_is_open(ended):
+    before = looking()
     with dnb.inprocess(2) as session:
         for _ in range(3):
-            with dnb.profile(session), dnb.profile(session):
-                assert looking()
-            for thread in looking():
-                thread.join(30)
-                assert not thread.is_alive()
+            window, inner = session.start_window(), session.start_window()
+            (thread,) = looking() - before
+            if ended:
+                session.end_window(window)
+                session.end_window(inner)
+            del window, inner
+            thread.join(30)
+            assert not thread.is_alive()
 
 
 def looking():
     """The threads that look at lines."""
-    return [each for each in threading.enumerate() if each.name == "distnb lines"]
+    return {each for each in threading.enumerate() if each.name == "distnb lines"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import Event, Thread
 from typing import NamedTuple
 
@@ -41,10 +41,12 @@ class OwnLines:
     ----------
     gone : callable
         Returns the ns up to now for which the notebook waited for engines, or for the disk.
+    windows : collection
+        Those that are open: once there is none, nobody looks, though it was not ended.
     """
 
-    def __init__(self, gone: Callable[[], int]) -> None:
-        self._gone = gone
+    def __init__(self, gone: Callable[[], int], windows: Collection[object]) -> None:
+        self._gone, self._windows = gone, windows
         self._looks: list[_Look] = []
         self._end = Event()
 
@@ -72,7 +74,7 @@ class OwnLines:
         gone, computed = self._gone(), time.clock_gettime_ns(clock)
         while not end.wait(max(_EVERY, (at - began) / 1e9 / _PART)):
             frame = sys._current_frames().get(thread)
-            if frame is None:
+            if frame is None or not self._windows:
                 return
             where = own_position(frame)
             del frame  # or all that it has would live on

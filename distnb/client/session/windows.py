@@ -196,20 +196,19 @@ class Measuring:
         self._line, self._wait = line, wait
         #: What the notebook itself does while a window is open.
         self.clock = NotebookClock()
-        self._lines = OwnLines(self.clock.gone)
         #: One that nobody holds any more is forgotten.
         self.windows: weakref.WeakSet[Window] = weakref.WeakSet()
+        self._lines = OwnLines(self.clock.gone, self.windows)
         self.bandwidth: float | None = None
         self.reported: Callable[[Report], None] | None = None
 
     def start(self, reading: Reading) -> Window:
         """Begin to measure."""
-        if not self.windows:
-            thread = self.clock.begin()
-            if reading.notebook is not None:
-                self._lines.begin(thread)
+        thread = None if self.windows else self.clock.begin()
         window = Window(self._transport, reading)
         self.windows.add(window)
+        if thread is not None and reading.notebook is not None:
+            self._lines.begin(thread)
         return window
 
     def lose(self) -> None:
