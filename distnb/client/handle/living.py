@@ -18,16 +18,23 @@ def living(kind: type[T]) -> list[T]:
     """Return all objects of a class that there are: nobody else knows those in reach."""
     if gc.get_freeze_count():  # those are not shown
         gc.unfreeze()
+    return _shown(kind)
+
+
+def _shown(kind: type[T]) -> list[T]:
     return [x for x in gc.get_objects() if issubclass(type(x), kind)]
 
 
 def held(session: Session) -> list[int]:
-    """Return the bytes of each array of a session; of those that share memory, the largest."""
+    """Return the bytes of each array of a session; of those that share memory, the largest.
+
+    What ``gc.freeze()`` keeps from being collected stays so; of that only engines' arrays count.
+    """
+    there = [x for x in _shown(Array.made) if getattr(x, "session", None) is session]
+    sizes = [*map(_memory, there), *map(_memory_of, session.bases())]
     found: dict[int, int] = {}
-    for x in living(Array.made):
-        if getattr(x, "session", None) is session:
-            key, nbytes = _memory(x)
-            found[key] = max(nbytes, found.get(key, 0))
+    for key, nbytes in sizes:
+        found[key] = max(nbytes, found.get(key, 0))
     return list(found.values())
 
 
@@ -37,6 +44,10 @@ def _memory(x: Array) -> tuple[int, int]:
     if base is None:  # it is all there is of its elements
         near: Any = x._near
         return id(x), near.nbytes
+    return _memory_of(base)
+
+
+def _memory_of(base: Any) -> tuple[int, int]:
     same = base.sharing if base.look is None else base.look.family
     return id(base if same is None else same), base.dtype.itemsize * prod(base.shape)
 
