@@ -1,6 +1,5 @@
 """Files at addresses: each engine asks for its own part, and what goes wrong has the file's name."""
 
-import gc
 import os
 import traceback
 from functools import partial
@@ -20,16 +19,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 X = numbered((60, 50))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_stays_open():
-    """Close what asks servers: whoever collects it later, in another module, would be warned."""
-    yield
-    aiohttp = pytest.importorskip("aiohttp")
-    for x in gc.get_objects():
-        if type(x) is aiohttp.ClientSession and not x.closed:
-            x.connector._close()
 
 
 @pytest.fixture(scope="module")
