@@ -72,6 +72,16 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.xdist_group(shared))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let one worker run all tests of a module, where those that share engines are a group."""
+    if config.option.dist != "loadgroup":
+        return None
+    from tests.scheduling import ModuleScheduling
+
+    return ModuleScheduling(config, log)
+
+
 def _watchdog(item):
     mark = item.get_closest_marker("timeout")
     return max(_LONG, *mark.args) if mark else _LONG

@@ -75,6 +75,19 @@ def test_xdist_groups_what_shares_engines(request):
 
 
 @pytest.mark.parametrize(
+    ("nodeid", "scope"),
+    [
+        ("tests/unit/test_a.py::test_b", "tests/unit/test_a.py"),
+        ("tests/unit/test_a.py::TestC::test_b[x::y-1@2]", "tests/unit/test_a.py"),
+        ("tests/unit/test_a.py::test_b[1]@engines", "engines"),
+    ],
+)
+def test_one_worker_runs_a_module(nodeid, scope):
+    scheduling = pytest.importorskip("tests.scheduling").ModuleScheduling
+    assert scheduling._split_scope(object.__new__(scheduling), nodeid) == scope
+
+
+@pytest.mark.parametrize(
     ("lines", "text"), [([], ""), ([3], "3"), ([3, 4], "3-4"), ([1, 3, 4, 5, 9], "1, 3-5, 9")]
 )
 def test_lines_are_written_as_ranges(lines, text):
