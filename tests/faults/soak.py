@@ -56,7 +56,8 @@ def kill_twice(session, chance):
 def kill_launcher(session, chance):
     """Kill what started the engines."""
     for pid in launchers_of(session):
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it ends with the engines
+            os.kill(pid, signal.SIGKILL)
 
 
 def stop(session, chance):

@@ -308,7 +308,9 @@ def test_one_of_several_is_chosen(notebook, capsys):
     shell.run_line_magic("unload_ext", "distnb")
     InteractiveShell.clear_instance()
     first, second = dnb.others()
-    assert first._ipython_key_completions_() == ["a"]
+    assert list(first) == first._ipython_key_completions_() == ["a"]
+    with dnb.inprocess(1), pytest.raises(KeyError, match="a notebook that has ended: got no array"):
+        first["b"]
     with first.attach() as session:
         assert session["a"].tolist() == [0, 0, 0]
         assert list(session) == session._ipython_key_completions_() == ["a"]
@@ -414,7 +416,8 @@ def test_another_notebook_reads_what_stands_still(running, monkeypatch):
     expected = numbers(60, 50) + 2
     with dnb.inprocess(3):
         (other,) = dnb.others()
-        assert {"a", "f", "T", "U", "small", "view"} <= {x.name for x in other.arrays}
+        assert {"a", "f", "T", "U", "small", "view"} <= {x.name for x in other.arrays} == {*other}
+        assert "T" in other
         assert "T      (60, 50) float64, 24 kB, rows in blocks on 2 engines" in repr(dnb.others())
         for name in "abcdef":
             np.testing.assert_array_equal(other[name].to_numpy(), numbers(30, 41) * 2)

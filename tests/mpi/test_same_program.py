@@ -118,6 +118,35 @@ def test_ranks_that_differ_are_told_of(name, tmp_path):
     assert "expected the same commands on all ranks; let no branch" in text
 
 
+@LATE
+@pytest.mark.ways("openmpi")
+def test_names_that_differ_are_told_of(tmp_path):
+    """What one rank does for all is told of before it is done, and all go on."""
+    program = """
+import os
+session["a"] = a
+dnb.checkpoint("run")
+session[f"b{rank}"] = a
+def fails(function, *names, **arrays):
+    try:
+        function(*names, **arrays)
+    except dnb.EngineError as error:
+        print(f"{str(error).partition(',')[0]}.", flush=True)
+fails(dnb.save, f"x{rank}.npy", a)
+fails(dnb.savez, "x.npz", **{f"a{rank}": a})
+fails(dnb.checkpoint, "run")
+fails(dnb.restore, f"run{rank or ''}")
+dnb.save("y.npy", a)
+print(f"all {dnb.restore('run')['a'].sum().item()} {[x for x in os.listdir() if 'x' in x]}")
+session.close()
+"""
+    text, code = run(program, tmp_path)
+    assert not code, text
+    for told in ("x0.npy' on rank 0", "'a0.npy' on rank 0", "'b0' on rank 0", "'run' on rank 0"):
+        assert text.count(f"{told} (program.py line 14: function(*names") == 3, text
+    assert text.count("all 1000.0 []") == 3, text
+
+
 @pytest.mark.ways("openmpi")
 def test_who_waits_long_for_the_same_is_left_alone(tmp_path):
     """One rank computes for long, in a batch and on its own, and others wait for it."""

@@ -53,7 +53,7 @@ def _put_parts(path: str, at: int, member: str, x: Array, packed: bool) -> _Row:
     begin = at + len(archives.local_header(member, 0, 0, 0, method))
     made = (_deflate if packed else _store)(path, x, head, begin)
     row = (member, made.check, made.packed, len(head) + x.nbytes, method)
-    once(x.session, put, path, at, archives.local_header(*row))
+    once(x.session, _put_row, path, at, row)
     return row
 
 
@@ -61,8 +61,12 @@ def _put_here(path: str, at: int, member: str, x: np.ndarray, session: Session) 
     """Write a member that the notebook has, and what stands before it."""
     data = npy.header(x.shape, x.dtype) + x.tobytes()
     row = (member, zlib.crc32(data), len(data), len(data), _STORED)
-    once(session, put, path, at, archives.local_header(*row) + data)
+    once(session, _put_row, path, at, row, data)
     return row
+
+
+def _put_row(path: str, at: int, row: _Row, data: bytes = b"") -> None:
+    put(path, at, archives.local_header(*row) + data)
 
 
 def put(path: str, at: int, data: bytes) -> None:

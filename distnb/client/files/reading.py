@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import zip_longest
 from math import prod
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from distnb.client.batching.call_sites import user_line
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, hosted
 from distnb.client.handle.conversion import record_collective
@@ -18,7 +21,7 @@ from distnb.client.record.operations import assign
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
-from distnb.common.errors import explain
+from distnb.common.errors import EngineError, explain
 from distnb.formats.archives import combined
 from distnb.formats.boxes import full, in_file, pieces
 from distnb.formats.objects import Called
@@ -79,17 +82,41 @@ class Source(NamedTuple):
 
 
 def once(session: Session, function: Callable[..., _Found], *args: object) -> _Found:
-    """Return what a function returns that one client calls: under SPMD each rank has one."""
+    """Return what a function returns that one client calls: under SPMD each rank has one.
+
+    It is the first rank's, so names that others give it must be the same.
+    """
     error, found = None, None
     if not session.transport.rank:
         try:
             found = function(*args)
         except Exception as raised:  # the others are to raise it, too
             error = raised
-    shared: Any = session.transport.share((found, error))[0]
-    if shared[1] is not None:
-        raise shared[1]
-    return shared[0]
+    several: Any = session.transport.share((found, error, user_line(), list(_names_in(args))))
+    _check_alike(several)
+    found, error, *_ = several[0]
+    if error is not None:
+        raise error
+    return cast("_Found", found)
+
+
+def _names_in(given: object) -> Iterator[str]:
+    """Yield the names of files, members and arrays in what a function is given."""
+    if isinstance(given, str | os.PathLike):
+        yield str(given)
+    elif isinstance(given, Mapping | tuple):
+        for each in given.items() if isinstance(given, Mapping) else given:
+            yield from _names_in(each)
+
+
+def _check_alike(several: Sequence[tuple[object, object, str, list[str]]]) -> None:
+    """Raise EngineError where a rank gives other names than the first one."""
+    for rank, (_, _, line, names) in enumerate(several):
+        for name, first in zip_longest(names, several[0][3]):
+            if name != first:
+                got = f"{first!r} on rank 0 ({several[0][2]}), {name!r} on rank {rank} ({line})"
+                do = "let no name of a file or an array depend on the rank"
+                raise EngineError(explain("SPMD", got, "the same names on all ranks", do))
 
 
 def told(session: Session, columns: int) -> Array:

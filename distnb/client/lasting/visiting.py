@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -141,6 +141,8 @@ class Other:
     --------
     >>> import distnb as dnb
     >>> (other,) = dnb.others()  # doctest: +SKIP
+    >>> "T" in other, list(other)  # doctest: +SKIP
+    (True, ['T'])
     >>> other["T"].mean()  # doctest: +SKIP
     >>> session = other.attach()  # doctest: +SKIP
     """
@@ -167,7 +169,7 @@ class Other:
                 time.sleep(_PAUSE)
         do = "read it when the cell there has ended" if self.pid else "take it up: dnb.attach()"
         got = "one that its notebook may be writing"
-        what = f"array {name!r} of process {self.pid}"
+        what = f"array {name!r} of {self._who}"
         raise SessionError(explain(what, got, "one that stands still", do))
 
     def attach(self) -> Session:
@@ -180,20 +182,31 @@ class Other:
         """
         return take_up(self._kept)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._ipython_key_completions_()
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names, one after the other."""
+        return iter(self._ipython_key_completions_())
+
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names, to complete them."""
         return [listed.name for listed in self.arrays]
+
+    @property
+    def _who(self) -> str:
+        return f"process {self.pid}" if self.pid else "a notebook that has ended"
 
     def _check(self, there: _List, name: str) -> None:
         """Refuse a name of which there is nothing."""
         if name in there.told["lost"]:
             why = f"no content: {there.told['lost'][name]}"
-            what = f"array {name!r} of process {self.pid}"
+            what = f"array {name!r} of {self._who}"
             raise LostArrayError(explain(what, why, "a good array", "let its notebook make it"))
         if name not in there.all:
             known = ", ".join(there.all) or "none"
             got = f"no array {name!r}"
-            raise KeyError(explain(f"process {self.pid}", got, f"one of: {known}", "see .arrays"))
+            raise KeyError(explain(self._who, got, f"one of: {known}", "see .arrays"))
 
     def _array(
         self, session: Session, there: _List, name: str, elements: Sequence[np.ndarray]
@@ -226,10 +239,9 @@ class Other:
         return Listed(name, shape, dtype, nbytes, facts, f"made at {made}" * bool(made))
 
     def __repr__(self) -> str:
-        who = f"process {self.pid}" if self.pid else "a notebook that has ended"
         started = time.strftime("%H:%M", time.localtime(self._kept.facts["started"]))
         lines = repr(self.arrays).splitlines()
-        head = f"{who}: {self.engines} engine{'s' * (self.engines != 1)}, since {started}"
+        head = f"{self._who}: {self.engines} engine{'s' * (self.engines != 1)}, since {started}"
         return "\n".join([head, *[f"  {line}" for line in lines]])
 
 
