@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -189,8 +188,8 @@ def kinds_of(
     found = table_of(text, names, wanted, {}, options)
     kinds = {field.name: dtype_of(str(field.type)) for field in found.schema}
     for name in [n for n in wanted if kinds[n] == "<f8" and _are_long(found[n])]:
-        with suppress(ValueError):
-            table_of(text, names, [name], {name: "<u8"}, options)
+        texts = table_of(text, names, [name], {name: "U"}, options)[name].drop_null()
+        if all(map(_is_of_64_bits, texts.to_pylist())):  # those with a sign are an error then
             kinds[name] = "<u8"
     return kinds | dict.fromkeys(_in_hex(text, names, found, options))
 
@@ -252,8 +251,12 @@ def _table(
     return [_column(table[name], name, kinds[name], name in free) for name in wanted]
 
 
-#: Whole numbers of 64 bits, with a sign or without.
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
+
+
+def _is_of_64_bits(text: str) -> bool:
+    """Tell whether a field is an integer of 64 bits, with a sign or without."""
+    return _WHOLE.fullmatch(text) is not None and -(2**63) <= int(text) < 2**64
 
 
 def _check_rounding(name: str, kind: np.dtype, floats: Any, texts: Any) -> None:
@@ -266,12 +269,10 @@ def _check_rounding(name: str, kind: np.dtype, floats: Any, texts: Any) -> None:
     found, bounds = floats.to_numpy(), np.iinfo(kind)
     for k in np.flatnonzero((found < float(bounds.min)) | (found >= float(bounds.max))).tolist():
         text = str(texts[k])
-        if not _WHOLE.fullmatch(text) or bounds.min <= int(text) <= bounds.max:
-            continue
-        if -(2**63) <= int(text) < 2**64:
+        if _is_of_64_bits(text) and not bounds.min <= int(text) <= bounds.max:
             exact = "'u8', or " if kind.kind == "i" else ""
             do = f"give dtype={{{name!r}: ...}}: {exact}'f8' to round"
-            raise ValueError(f"{text} is no {kind}, as the lines before; {do}")
+            raise ValueError(f"{text} is no {kind}, as other lines; {do}")
 
 
 def _column(column: Any, name: str, kind: str, free: bool) -> np.ndarray:

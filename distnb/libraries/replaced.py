@@ -12,7 +12,8 @@ function of pandas                       what passes through it
 ``item_from_zerodim``                    the other operand of an operator; keys of an index
 ``maybe_prepare_scalar_for_op``          that of ``df.add`` and its like
 ``_flex_method``                         that of ``series.add`` and its like
-``array_ufunc``                          operands of ufuncs
+``array_ufunc``, ``__array_ufunc__``     operands of ufuncs
+``check_array_indexer``                  keys in brackets of pandas' own arrays and indexes
 ``extract_array``, ``sanitize_array``    what becomes a column or a part of one
 ``infer_dtype_from_scalar``              what is repeated in a column
 ``date_range``, ...                      how many of them, and their ends
@@ -89,6 +90,10 @@ _TAKE_ARRAYS = {
     "pandas.core.ops.array_ops": "maybe_prepare_scalar_for_op",
     "pandas.core.arraylike": "array_ufunc",
     "pandas.core.algorithms": "_ensure_arraylike",
+    "pandas.core.arrays.masked": "BaseMaskedArray.__array_ufunc__",
+    "pandas.core.arrays.sparse.array": "SparseArray.__array_ufunc__",
+    "pandas.core.indexers.utils": "check_array_indexer",
+    "pandas.core.indexes.base": "Index.delete",
     "pandas.core.frame": "DataFrame._align_for_op",
     "pandas.core.series": "Series._flex_method",
     "pandas.core.util.hashing": "hash_array",

@@ -18,6 +18,10 @@ df.loc[m]
 df.iloc[m]
 s.iloc[m]
 df.index[m]
+df.index.delete(i[:2])
+pd.date_range("2020", periods=4)[m]
+pd.array([1, 2, None, 4])[m]
+pd.array(list("abcd"))[i[:2]]
 t[m]
 t.iloc[m]
 df.loc[:, c]
@@ -72,6 +76,9 @@ np.maximum(x, df.a)
 numpy.maximum(A, df)
 df.groupby(i % 2).sum()
 s.groupby([i % 2, i // 3]).sum()
+i + pd.array([1, 2, None, 4])
+m & pd.array([True, None, True, False])
+x * pd.arrays.SparseArray([0.0, 1, 0, 2])
 df.set_index(i)
 s.replace(x[0], 7)
 pd.unique(i % 2)
@@ -123,6 +130,8 @@ def test_arrays_are_numpys_to_pandas(session, codes):
             pd.testing.assert_series_equal(found, want)
         elif isinstance(want, pd.Index):
             pd.testing.assert_index_equal(found, want)
+        elif isinstance(want, pd.api.extensions.ExtensionArray):
+            pd.testing.assert_extension_array_equal(found, want)
         else:
             np.testing.assert_array_equal(found, want)
 

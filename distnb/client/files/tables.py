@@ -66,8 +66,9 @@ def read_csv(
         Which columns; by default all, which have to be numbers then.
     dtype : dtype, or mapping of names to dtypes, optional
         By default bool, int64, uint64 or float64, whichever holds all that is in the first 10,000
-        lines (float64 rounds what no integer dtype does), and float64 where later ones of numbers
-        have fractions; integers of 64 bits that the dtype does not hold are an error then.
+        lines, and float64 where later ones of numbers have fractions. Integers of 64 bits that no
+        one integer dtype holds are an error, in later lines those that it does not; longer ones
+        are rounded.
     names : sequence of str, optional
         Of the columns, if the file has no line of names.
     delimiter, quote, decimal : str
