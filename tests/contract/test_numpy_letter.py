@@ -274,6 +274,22 @@ CASES = {
         "A([[1, 2, 3]])[0, A(1.0) :]",
         "xp.cov(A([[1, 2, 4], [3, 4, 1]]), dtype='i4')",
     ),
+    "outputs with more axes": (
+        "xp.round(A([1.5, 2]), out=A(np.ones((2, 2))))",
+        "A([1, 2]).round(1, A(np.ones((2, 2))))",
+        "xp.dot(A([1, 2]), A([1, 2]), out=A([0, 0]))",
+        "xp.dot(A(np.eye(2)), A([1.0, 2]), out=A(np.ones((2, 2))))",
+        "A(np.eye(2)).dot(A(np.eye(2)), out=A(np.ones((1, 2, 2))))",
+        "xp.dot(A(np.eye(2)), A(np.eye(2)), out=np.ones((1, 2, 2)))",
+        "xp.outer(A([1, 2]), A([3, 4]), out=A(np.ones((3, 2, 2))))",
+        "xp.percentile(A([[1, 2]]), 30, axis=0, out=A(np.ones((3, 2))))",
+        "xp.quantile(A([[1, 2]]), 0.3, axis=0, out=A(np.ones((1, 2))), weights=A([[1, 1]]), "
+        "method='inverted_cdf')",
+    ),
+    "longer steps": tuple(
+        f"A([1, 2, 3])[{start}::{step}{2**62}] * 2" for start in ("", "1") for step in ("", "-")
+    )
+    + (f"A([[1, 2, 3]] * 2)[:, ::{2**62}].T[:, ::{-(2**63)}]",),
     "transforms": tuple(
         f"xp.fft.{name}(A(np.ones(4)), out=A(np.zeros({shape}, {kind!r})))"
         for name in ("fft", "rfft", "fftn", "ihfft")
