@@ -286,6 +286,23 @@ CASES = {
         "xp.quantile(A([[1, 2]]), 0.3, axis=0, out=A(np.ones((1, 2))), weights=A([[1, 1]]), "
         "method='inverted_cdf')",
     ),
+    "half floats, whose parts are out of range": (
+        *(
+            re.sub(r"\bx\b", "A([60000, 60000, -60000], 'f2')", call)
+            for call in (
+                "(x).sum()",
+                "(x * 1).sum(keepdims=True)",
+                "xp.add.reduce(x, initial=-30000)",
+                "xp.sum(x, where=x < 70000, out=A(0, 'f2'))",
+                "xp.dot(x, A([1, 1, 1], 'f2'))",
+                "xp.matmul(x, A([[1], [1], [1]], 'f2'), out=A([0], 'f2'))",
+                "xp.tensordot(x, A([1, 1, 1], 'f2'), 1)",
+                "xp.einsum('i->', x)",
+            )
+        ),
+        "A(np.repeat([20, -20], 5000), 'f2').sum()",
+        "xp.prod(A([[60000, 60000, 0]] * 2, 'f2'), axis=1)",
+    ),
     "longer steps": tuple(
         f"A([1, 2, 3])[{start}::{step}{2**62}] * 2" for start in ("", "1") for step in ("", "-")
     )

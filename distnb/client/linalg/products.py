@@ -113,6 +113,9 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     if found is not None:
         return _put(found, out, core, "matmul")
     a, b = as_dist(a, a.session), as_dist(b, a.session)
+    if dtype == np.float16:  # which NumPy sums in single precision, without BLAS
+        found = matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+        return _put(found, out, core, "matmul")
     left, right = a, b
     if a.ndim == 1:
         left = a.alias(a.dview.insert(0))
