@@ -273,6 +273,8 @@ CASES = {
         "A([1, 2, 3])[:: np.float64(1)]",
         "A([[1, 2, 3]])[0, A(1.0) :]",
         "xp.cov(A([[1, 2, 4], [3, 4, 1]]), dtype='i4')",
+        "xp.partition(A([1, 2, 4]), [[1]])",
+        "xp.argpartition(A([1, 2, 4]), A([[1]]))",
     ),
     "outputs with more axes": (
         "xp.round(A([1.5, 2]), out=A(np.ones((2, 2))))",
@@ -302,6 +304,11 @@ CASES = {
         ),
         "A(np.repeat([20, -20], 5000), 'f2').sum()",
         "xp.prod(A([[60000, 60000, 0]] * 2, 'f2'), axis=1)",
+    ),
+    "nothing is drawn": (
+        "xp.random.default_rng(1).integers(3, 3, size=0)",
+        "xp.random.default_rng(1).integers(A([5, 0]), size=(2, 0), dtype='i2')",
+        "xp.random.randint(300, size=(0, 2), dtype='u1')",
     ),
     "longer steps": tuple(
         f"A([1, 2, 3])[{start}::{step}{2**62}] * 2" for start in ("", "1") for step in ("", "-")
@@ -1199,6 +1206,7 @@ def test_results_are_arrays_if_that_is_asked_for(session, place):
             (dnb.add(1, 2, out=...), 3),
             (dnb.sqrt(4.0, out=...), 2.0),
             (dnb.add(x, 1, out=...), [1, 2, 3]),
+            (dnb.add(x, 1, out=..., where=x >= 0), [1, 2, 3]),
             (dnb.divmod(7, 2, out=...)[1], 1),
         ):
             assert isinstance(found, dnb.DistArray)

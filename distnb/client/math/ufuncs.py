@@ -68,7 +68,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
 
     def long(*inputs: Any, **options: Any) -> Any:
         if options.get("out") is ...:
-            return _as_arrays(long(*inputs, **{k: v for k, v in options.items() if k != "out"}))
+            return _as_arrays(long(*inputs, **options | {"out": None}))
         if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
             if "out" in options:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
