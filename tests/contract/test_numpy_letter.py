@@ -273,7 +273,47 @@ CASES = {
         "A([1, 2, 3])[:: np.float64(1)]",
         "A([[1, 2, 3]])[0, A(1.0) :]",
         "xp.cov(A([[1, 2, 4], [3, 4, 1]]), dtype='i4')",
+        "xp.partition(A([1, 2, 4]), [[1]])",
+        "xp.argpartition(A([1, 2, 4]), A([[1]]))",
     ),
+    "outputs with more axes": (
+        "xp.round(A([1.5, 2]), out=A(np.ones((2, 2))))",
+        "A([1, 2]).round(1, A(np.ones((2, 2))))",
+        "xp.dot(A([1, 2]), A([1, 2]), out=A([0, 0]))",
+        "xp.dot(A(np.eye(2)), A([1.0, 2]), out=A(np.ones((2, 2))))",
+        "A(np.eye(2)).dot(A(np.eye(2)), out=A(np.ones((1, 2, 2))))",
+        "xp.dot(A(np.eye(2)), A(np.eye(2)), out=np.ones((1, 2, 2)))",
+        "xp.outer(A([1, 2]), A([3, 4]), out=A(np.ones((3, 2, 2))))",
+        "xp.percentile(A([[1, 2]]), 30, axis=0, out=A(np.ones((3, 2))))",
+        "xp.quantile(A([[1, 2]]), 0.3, axis=0, out=A(np.ones((1, 2))), weights=A([[1, 1]]), "
+        "method='inverted_cdf')",
+    ),
+    "half floats, whose parts are out of range": (
+        *(
+            re.sub(r"\bx\b", "A([60000, 60000, -60000], 'f2')", call)
+            for call in (
+                "(x).sum()",
+                "(x * 1).sum(keepdims=True)",
+                "xp.add.reduce(x, initial=-30000)",
+                "xp.sum(x, where=x < 70000, out=A(0, 'f2'))",
+                "xp.dot(x, A([1, 1, 1], 'f2'))",
+                "xp.matmul(x, A([[1], [1], [1]], 'f2'), out=A([0], 'f2'))",
+                "xp.tensordot(x, A([1, 1, 1], 'f2'), 1)",
+                "xp.einsum('i->', x)",
+            )
+        ),
+        "A(np.repeat([20, -20], 5000), 'f2').sum()",
+        "xp.prod(A([[60000, 60000, 0]] * 2, 'f2'), axis=1)",
+    ),
+    "nothing is drawn": (
+        "xp.random.default_rng(1).integers(3, 3, size=0)",
+        "xp.random.default_rng(1).integers(A([5, 0]), size=(2, 0), dtype='i2')",
+        "xp.random.randint(300, size=(0, 2), dtype='u1')",
+    ),
+    "longer steps": tuple(
+        f"A([1, 2, 3])[{start}::{step}{2**62}] * 2" for start in ("", "1") for step in ("", "-")
+    )
+    + (f"A([[1, 2, 3]] * 2)[:, ::{2**62}].T[:, ::{-(2**63)}]",),
     "transforms": tuple(
         f"xp.fft.{name}(A(np.ones(4)), out=A(np.zeros({shape}, {kind!r})))"
         for name in ("fft", "rfft", "fftn", "ihfft")
@@ -1166,6 +1206,7 @@ def test_results_are_arrays_if_that_is_asked_for(session, place):
             (dnb.add(1, 2, out=...), 3),
             (dnb.sqrt(4.0, out=...), 2.0),
             (dnb.add(x, 1, out=...), [1, 2, 3]),
+            (dnb.add(x, 1, out=..., where=x >= 0), [1, 2, 3]),
             (dnb.divmod(7, 2, out=...)[1], 1),
         ):
             assert isinstance(found, dnb.DistArray)

@@ -215,11 +215,13 @@ def _index(view: View, key: Subscript) -> tuple[View, bool]:
 
 def _slice(k: slice, n: int) -> tuple[int, int, int]:
     try:
-        return k.indices(n)
+        start, stop, step = k.indices(n)
     except TypeError:
         raise TypeError(
             explain("slice", k, "integers, or None", "convert the bounds with int()")
         ) from None
+    longest = max(n, 1)  # a longer step has one element, too, but no stride
+    return start, stop, max(-longest, min(step, longest))
 
 
 def _integer(k: Any) -> int:

@@ -46,6 +46,9 @@ def contract(a: Array, ia: Ints, b: Array, ib: Ints, io: Ints) -> Array:
     if not length:
         return elementwise("multiply", a, b)
     a, b = as_dist(a, a.session), as_dist(b, a.session)
+    if spec[1] == np.float16:  # which NumPy sums in single precision, without BLAS
+        found = contract(a.astype(np.float32), ia, b.astype(np.float32), ib, io)
+        return found.astype(np.float16)
     i = _best(a, ia, b, ib, io, length, prod(spec[0]))
     return _product(a, ia, b, ib, io, i, spec)
 

@@ -226,7 +226,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: Array | None = None) -> Array:
     """
     x, y = (z if z.ndim == 1 else reshape(z, -1) for z in operands(a, b))
     found = contract(x, (0,), y, (1,), (0, 1))
-    return delivered(found, out, "same_kind", name="multiply")
+    return delivered(found, out, "same_kind", core=0, name="multiply")
 
 
 @stands_for(np.kron, small="grows")

@@ -38,7 +38,7 @@ from distnb.client.reach.methods import dots
 from distnb.client.reach.rehearsal import part, promise
 from distnb.client.reach.small_products import product
 from distnb.client.reach.small_steps import made_of
-from distnb.client.record.eager import Out, delivered
+from distnb.client.record.eager import Out, check_shape, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
@@ -113,6 +113,9 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     if found is not None:
         return _put(found, out, core, "matmul")
     a, b = as_dist(a, a.session), as_dist(b, a.session)
+    if dtype == np.float16:  # which NumPy sums in single precision, without BLAS
+        found = matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+        return _put(found, out, core, "matmul")
     left, right = a, b
     if a.ndim == 1:
         left = a.alias(a.dview.insert(0))
@@ -165,7 +168,7 @@ def _dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Any:
     """Return what :func:`dot` does, of other operands than small vectors in reach."""
     x, y = operands(a, b)
     if out is not None:
-        _check_exact(out, np.result_type(x.dtype, y.dtype))
+        _check_exact(out, x, y)
     if out is None and min(x.ndim, y.ndim) > 0 and max(x.ndim, y.ndim) < 3:
         found = product(x, y, matmul, run=np.dot)
         if found is not None:
@@ -343,15 +346,18 @@ def _put(found: Any, out: Out, core: int, name: str) -> Any:
     return delivered(found, out, "same_kind", core, name)
 
 
-def _check_exact(out: Any, dtype: np.dtype) -> None:
+def _check_exact(out: Any, x: Array, y: Array) -> None:
     """Raise ValueError unless an output of ``dot`` is one that NumPy accepts."""
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if not isinstance(one, Array | np.ndarray):
         return
+    dtype = np.result_type(x.dtype, y.dtype)
     if one.dtype != dtype or not one.flags.c_contiguous:
         raise ValueError(
             explain("out", f"{one.dtype}, maybe a view", f"{dtype} in C order", "pass one")
         )
+    if x.ndim and y.ndim:  # a loop of matmul's would repeat the product along more axes
+        check_shape(one.shape, x.shape[:-1] + y.shape[:-2] + y.shape[-1:] * (y.ndim > 1))
 
 
 # -- checks ----------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from distnb.client.reach.methods import computes, methods_of
 from distnb.client.reach.small_steps import of_scalars, quick
 from distnb.client.reach.whole_functions import step, written_in_reach
 from distnb.client.record.creation import asarray, refuse_masked
-from distnb.client.record.eager import written_plain
+from distnb.client.record.eager import check_out, written_plain
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.operators import COMPARISONS, odd
@@ -68,7 +68,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
 
     def long(*inputs: Any, **options: Any) -> Any:
         if options.get("out") is ...:
-            return _as_arrays(long(*inputs, **{k: v for k, v in options.items() if k != "out"}))
+            return _as_arrays(long(*inputs, **options | {"out": None}))
         if row.nin < len(inputs) <= most:  # as in NumPy, outputs may be given by position
             if "out" in options:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
@@ -434,6 +434,7 @@ def round_(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
     array([ 1.2,  2.7, 35. ])
     """
     x, places = asarray(a), operator.index(decimals)
+    check_out(x, out)  # along more axes ufuncs repeat it
     if x.dtype == bool and not places:  # NumPy has a dtype for this alone
         return elementwise("rint", x, out=out)
     return elementwise("round", x, places, out=out)

@@ -61,6 +61,8 @@ def quick_reduction(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
     home = not is_away(x)
     if not home and not is_mine(x.session, nd.nbytes(near)):
         return None
+    if not home and op in ORDERED and near.dtype.char == "e":
+        return None  # which are combined in single precision
     if keepdims and not home:
         return _with_axes(x, axis, quick_reduction(op, x, axis, False))
     if not home and not _same_order(op, x, near):

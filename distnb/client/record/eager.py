@@ -18,7 +18,16 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops.table import uncast
 
-__all__ = ["Out", "arrays_of", "at_once", "check_out", "delivered", "session_of", "written_plain"]
+__all__ = [
+    "Out",
+    "arrays_of",
+    "at_once",
+    "check_out",
+    "check_shape",
+    "delivered",
+    "session_of",
+    "written_plain",
+]
 
 #: ``out=`` of ufuncs and their like.
 Out: TypeAlias = Array | tuple[Array | None, ...] | None
@@ -89,8 +98,7 @@ def delivered(
     if core is not None and kind is not None and one.shape != found.shape:
         found = _looped(found, one.shape, core)
     if isinstance(one, np.ndarray):
-        if one.shape != np.shape(found):
-            raise _unfit(one.shape, np.shape(found))
+        check_shape(one.shape, np.shape(found))
         return put_plain(found, one, casting="unsafe")
     into = check_out(found, out)
     if isinstance(found, Array):
@@ -116,9 +124,15 @@ def check_out(found: Any, out: Out) -> Any:
     """Return the array that a result is to be put into; raise ValueError if shapes differ."""
     one: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     into = one if isinstance(one, np.ndarray) else outputs(out, 1)[0]
-    if into is not None and into.shape != found.shape:
-        raise _unfit(into.shape, found.shape)
+    if into is not None:
+        check_shape(into.shape, found.shape)
     return into
+
+
+def check_shape(given: Ints, shape: Ints) -> None:
+    """Raise ValueError if the shape of an output is not that of the result."""
+    if given != shape:
+        raise _unfit(given, shape)
 
 
 def _unfit(given: Ints, shape: Ints) -> ValueError:

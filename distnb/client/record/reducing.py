@@ -78,21 +78,32 @@ def reduce(
     if (x._base or x.dbase).host is not None:
         return _reduce_here(op, x, axis, dtype, out, keepdims, initial)
     result_dtype = _reduced_dtype(op, x, axis, dtype, initial)
+    if op in ORDERED and result_dtype == np.float16:
+        return _reduce_halves(op, x, axis, out, keepdims, initial)
     axes = some_axes(axis, x.ndim) if x.ndim else ()  # NumPy takes axis 0 of a scalar, too
-    placed = x.placed
-    layout, exact = table.reduction_layout(placed, axes, x.session.size)
+    layout, exact = table.reduction_layout(x.placed, axes, x.session.size)
     if not exact:
         first = np._NoValue if initial is None else initial
         return reduce(op, x.copy(), axis, dtype, out, keepdims, first)
-    shape = table.reduced_shape(x.shape, axes, keepdims=False)
-    found = _begun(op, x, axes, Placed.whole(shape, layout), result_dtype, initial)
+    found = _begun(op, x, axes, layout, result_dtype, initial)
     return _shown(found, axes, keepdims, op, out)
 
 
+def _reduce_halves(
+    op: str, x: Array, axis: Axes, out: Array | None, keepdims: bool, initial: Number | None
+) -> Any:
+    """Combine half floats in single precision, as NumPy: what parts come to may be out of range."""
+    first: Any = np._NoValue if initial is None else np.asarray(initial).astype(np.float16)[()]
+    halves = x.astype(np.float16, copy=False)
+    found = reduce(op, halves, axis, np.float32, None, keepdims, first).astype(np.float16)
+    return found if out is None else _reduced_into(op, found, out)
+
+
 def _begun(
-    op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype, initial: Number | None
+    op: str, x: Array, axes: Ints, layout: Layout, dtype: np.dtype, initial: Number | None
 ) -> Array:
     """Return the result of a reduction that begins with a number, or with none."""
+    result = Placed.whole(table.reduced_shape(x.shape, axes, keepdims=False), layout)
     if initial is not None and not x.size:  # there is nothing to combine it with
         value = np.asarray(initial).astype(dtype).item()
         return create(x.session, result.shape, dtype, result.layout, ("fill", value))
@@ -224,7 +235,7 @@ def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:
     if x.dbase.layout.here:
         return _Known(ufunc, axes, result, in_notebook(x.ndim - len(axes)), x.nbytes, None)
     layout, good = table.reduction_layout(x.placed, axes, x.session.size)
-    good = good and x.size > 0
+    good = good and x.size > 0 and not (op in ORDERED and result == np.float16)
     apart = None
     if good and op in ORDERED and result.kind in "fc" and not _in_one_piece(x, axes):
         there = Placed(x.dbase.shape, x.dbase.layout, x.dview)

@@ -326,6 +326,8 @@ def _check_partition(
     np.partition(np.empty(1, x.dtype), 0, -1, kind, order)
     n = x.shape[d]
     places = np.ravel(kth)
+    if np.ndim(kth) > 1:
+        raise ValueError(explain("kth", f"{np.ndim(kth)} axes", "one at most", "ravel() it"))
     if places.dtype == bool:
         raise ValueError("Booleans unacceptable as partition index")
     for k in places:

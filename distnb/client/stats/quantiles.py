@@ -189,7 +189,7 @@ def _quantile(
         options["weights"] = None if weights is None else plain(weights)
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, function, known, q, method=method, **options)
-        return delivered(array_of(x.session, np.asarray(found)), out, _cast(method, weights))
+        return _put(array_of(x.session, np.asarray(found)), out, method, weights)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     one = None if weights is None else np.ones(sample.shape)
     dtype = np.asarray(function(sample, q, method=method, weights=one, **options)).dtype
@@ -203,7 +203,12 @@ def _quantile(
     found = _shaped(found.astype(dtype, copy=False), share.shape, axes, keep)
     if skip and x.dtype.kind in "fc":
         found = told(found, elementwise("isnan", found), 0)
-    if isinstance(out, Array) and out.shape != found.shape:
+    return _put(found, out, method, weights)
+
+
+def _put(found: Array, out: Array | None, method: str, weights: ArrayLike | None) -> Array:
+    """Return quantiles, or the array that they were asked to be put into."""
+    if weights is None and isinstance(out, Array) and out.shape != found.shape:
         return elementwise("positive", found, out=out)  # NumPy stretches it
     return delivered(found, out, _cast(method, weights))
 

@@ -196,6 +196,8 @@ class Generator(Shuffler):
         kind = _INTEGERS if dtype is np.int64 or dtype is int else numeric(dtype)
         if kind.kind not in "iub":
             raise TypeError(explain("dtype", kind, "an integer type", "use random() for floats"))
+        if size is not None and 0 in lengths(size):
+            return self._draw("integers", (0, 1), size, kind, dist, grid)  # whatever the range is
         if _plain(*ends) is None:
             return self._between(ends[0], ends[1], size, kind, endpoint, dist, grid)
         first, stop = _whole(ends[0]), _whole(ends[1]) + bool(endpoint)
