@@ -11,11 +11,13 @@ import re
 import shutil
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
-__all__ = ["folder_prefix", "own_folder", "own_folders", "sweep"]
+__all__ = ["folder_prefix", "is_left", "own_folder", "own_folders", "own_mark", "sweep"]
 
 #: Where MPICH and Open MPI keep what the ranks of a node share, and under which names.
 SHARED = Path("/dev/shm")
@@ -59,6 +61,31 @@ def folder_prefix() -> str:
         return f"distnb-{Path('/proc/self/ns/pid').stat().st_ino:x}-"
     except OSError:
         return "distnb-"
+
+
+def own_mark() -> str:
+    """Return a word for names of files that tells whose they are; each is another one."""
+    return f"{_machine()}-{os.getpid()}-{os.urandom(4).hex()}"
+
+
+def is_left(mark: str) -> bool:
+    """Tell whether a process of this machine made a mark, and has ended.
+
+    >>> is_left(own_mark())
+    False
+    """
+    machine, pid, _ = mark.split("-")
+    return machine == _machine() and not _lives(int(pid))
+
+
+@cache
+def _machine() -> str:
+    """Return a word for the processes that have numbers as this one: folders may be shared."""
+    try:
+        started = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+    except OSError:
+        started = os.urandom(16)
+    return f"{zlib.crc32(started + folder_prefix().encode()):08x}"
 
 
 def _mine(path: Path, age: float = 0.0) -> bool:

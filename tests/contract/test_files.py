@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.common import leftovers
 from distnb.formats import lines
 from tests.contract.support import setting
 
@@ -821,6 +823,24 @@ def test_engines_that_do_not_see_the_file_say_so(here, session, monkeypatch):
     monkeypatch.setattr(writing, "_begin", lambda *path: "elsewhere/x.part")
     with pytest.raises(FileNotFoundError, match="the notebook sees; use a folder that all hosts"):
         dnb.arange(50.0, dist="block").tofile("raw")
+
+
+def test_what_killed_processes_had_half_written_is_removed(here):
+    """Not what lives, nor both of two of which one was about to take the place of the other."""
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    mine = leftovers.own_mark()
+    machine, pid, end = mine.split("-")
+    dead = f".x.npy.{machine}-{ended.pid}-{end}.part"
+    (here / "sub").mkdir()
+    stay = [f"sub/.x.npy.{mine}.part", f"sub/.x.npy.0000ffff-{ended.pid}-{end}.part"]
+    stay += [f"sub/.y{dead}", f"sub/.y{dead}.old", "sub/.x.npy.part"]
+    for name in [*stay, f"sub/{dead}", f"sub/.z{dead}.old"]:
+        (here / name).touch()
+    (here / f"sub/.v{dead}").mkdir()
+    (here / f"sub/.v{dead}/0").touch()
+    dnb.save("sub/x.npy", dnb.ones(3))
+    assert sorted(os.listdir("sub")) == sorted(["x.npy", *[Path(name).name for name in stay]])
 
 
 def test_raw_elements_begin_within_the_file(here, session):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from distnb.client.handle.conversion import copied, record_collective
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.common.interrupts import interrupts, unbroken
+from distnb.common.leftovers import is_left, own_mark
 from distnb.formats.boxes import full, moved, pieces
 from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import run_bytes, write_all
@@ -36,6 +39,8 @@ __all__ = ["append", "is_stream", "replacing", "sync", "wait_for_writers", "writ
 _RUN = 1 << 12
 #: Files of a folder that are brought to the disk, or removed, at a time.
 _THREADS = 16
+#: What is being written, or was; with the mark of the process that does so.
+_PART = re.compile(r"(?P<name>\..+\.(?P<mark>[0-9a-f]{8}-\d+-[0-9a-f]{8})\.part)(?:\.old)?")
 #: Bytes of what an encoding makes of an element's byte.
 _SWELLS = {"text": 4, "market": 8}
 
@@ -109,12 +114,24 @@ def _name(path: str, folder: bool, beside: str) -> str:
         raise IsADirectoryError(
             explain(f"file {path}", "a folder", "a name for a file", "name one in it")
         )
-    return os.path.join(above, f".{last[:200]}.{os.urandom(4).hex()}.part")
+    return os.path.join(above, f".{last[:200]}.{own_mark()}.part")
+
+
+@cache
+def _sweep(folder: str) -> None:
+    """Remove what processes that were killed had half written in a folder; one look is enough."""
+    with contextlib.suppress(OSError):
+        found = [m for m in map(_PART.fullmatch, os.listdir(folder)) if m and is_left(m["mark"])]
+        several = Counter([m["name"] for m in found])
+        for m in found:
+            if several[m["name"]] == 1:  # else it was killed as one took the place of the other
+                _remove(os.path.join(folder, m[0]))
 
 
 def _begin(path: str, name: str, folder: bool, copied: bool) -> None:
     """Make the file beside the one that it is to replace, with the same permissions."""
     real, above = os.path.realpath(path), os.path.dirname(name)
+    _sweep(above)
     try:
         if folder:
             os.mkdir(name)
