@@ -35,7 +35,7 @@ _LEVEL = 6
 #: Of CRC-32, its constant in the highest bit.
 _POLYNOMIAL = 0xEDB88320
 #: What comes of fields that say what cannot be, and of methods that zipfile does not know.
-_DAMAGED = (zlib.error, EOFError, struct.error, RuntimeError, OverflowError)
+_DAMAGED = (zlib.error, EOFError, struct.error, RuntimeError, OverflowError, UnicodeDecodeError)
 #: What a zip file says in place of a length that is in its 64-bit field.
 _LONG = 0xFFFFFFFF
 

@@ -121,6 +121,7 @@ _TAKE_ARRAYS = {
     "scipy.optimize": "isotonic_regression lsq_linear",
     "scipy.stats": """
         gaussian_kde.__init__ gaussian_kde.evaluate gaussian_kde.logpdf gaussian_kde.set_bandwidth
+        shapiro
     """,
     "matplotlib.colors": "LightSource.hillshade",
     "PIL.Image": "fromarray",

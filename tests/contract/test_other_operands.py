@@ -1,6 +1,7 @@
 """Operands of other libraries, and of users' classes, take part as they do with NumPy."""
 
 import array
+import operator
 from collections import deque
 
 import numpy as np
@@ -286,3 +287,37 @@ def test_text_and_objects_are_compared_as_by_numpy(tell):
             assert getattr(dnb, tell)(given, other) is expected
             if given is not other and isinstance(given, np.ndarray):
                 assert getattr(dnb, tell)(dnb.arange(3), other) is expected
+
+
+class NumpysAlone:
+    """What takes operators over, and knows no arrays but NumPy's: as those of JAX and PyTorch."""
+
+    __array_priority__ = 100
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([2.0, 1.0, 0.0])
+
+    def _answer(self, other):
+        return ("own", other.tolist()) if type(other) is np.ndarray else NotImplemented
+
+    __add__ = __radd__ = __rpow__ = __eq__ = __ge__ = __rmatmul__ = _answer
+    __hash__ = None
+
+
+def test_operators_left_to_what_knows_numpys_arrays_alone():
+    for step in (
+        lambda x, y: x + y,
+        lambda x, y: y + x,
+        lambda x, y: x**y,
+        lambda x, y: x == y,
+        lambda x, y: y == x,
+        lambda x, y: x <= y,
+        lambda x, y: x @ y,
+        lambda x, y: operator.iadd(x, y),
+    ):
+        found = [step(xp.arange(3.0), NumpysAlone()) for xp in (np, dnb)]
+        assert found[0] == found[1] == ("own", [0, 1, 2])
+    with pytest.raises(TypeError):
+        dnb.arange(3.0) * NumpysAlone()
+    with setting(gather_budget=100), pytest.raises(dnb.GatherError):
+        dnb.ones(99, dist="block") + NumpysAlone()

@@ -259,6 +259,12 @@ def test_what_is_no_archive(session, tmp_path):
     (tmp_path / "y.npz").write_bytes(b"PK\3\4 nonsense")
     with pytest.raises(ValueError, match=r"y\.npz.*good zip"):
         sparse.load_npz(tmp_path / "y.npz")
+    names = bytearray((tmp_path / "x.npz").read_bytes().replace(b"x.npy", b"\xff.npy"))
+    names[names.index(b"PK\1\2") + 9] |= 8  # which says that they are UTF-8
+    (tmp_path / "x.npz").write_bytes(names)
+    for read in (sparse.load_npz, dnb.load, dnb.open):
+        with pytest.raises(ValueError, match=r"^file .*x\.npz: .*good zip"):
+            read(tmp_path / "x.npz")
     sp.save_npz(tmp_path / "d.npz", sp.eye_array(3).tocsr(), compressed=False)
     text = (tmp_path / "d.npz").read_bytes()
     for old, new in ((b"shape.npy", b"shapE.npy"), (b"\x03\0\0\0\0\0\0\0" * 2, b"\4" * 16)):

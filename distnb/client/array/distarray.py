@@ -124,6 +124,7 @@ from distnb.client.record.operators import (
     arithmetic,
     comparison,
     division,
+    left_to_other,
     odd,
     power_arithmetic,
     takes_over,
@@ -810,7 +811,7 @@ class DistArray(Array):
         if is_derived(other):
             return by_numpy(operator.matmul, self, other)
         if not understood(other) and not hasattr(type(other), "__array_ufunc__"):
-            return NotImplemented  # it may multiply from its side
+            return left_to_other(operator.matmul, self, other)
         return super().__matmul__(other)
 
     def __imatmul__(self, other: ArrayLike) -> Any:

@@ -32,6 +32,7 @@ __all__ = [
     "arithmetic",
     "comparison",
     "division",
+    "left_to_other",
     "odd",
     "power_arithmetic",
     "takes_over",
@@ -199,8 +200,8 @@ def _operate(
         found = by_numpy(run, y, x) if swap else by_numpy(run, x, y)
         compared = is_other and ufunc in COMPARISONS
         return array_of(x.session, np.asarray(found)) if compared else found
-    if _defers(y, swap):
-        return NotImplemented
+    if _defers(y):
+        return by_numpy(run, y, x) if swap else left_to_other(run, x, y)
     try:
         return ufunc(y, x) if swap else ufunc(x, y)
     except TypeError:
@@ -217,15 +218,30 @@ def _is_pythons(y: object) -> bool:
     return not known and not any(hasattr(type(y), of) for of in ("__array__", "__array_ufunc__"))
 
 
-def _defers(y: object, swap: bool) -> bool:
+def _defers(y: object) -> bool:
     """Tell whether an operator is left to the other operand, by NumPy's rules.
 
-    One that has no say in ufuncs tells so by its priority, unless it was asked before.
+    One that has no say in ufuncs tells so by its priority.
     """
     kind = type(y)
     if hasattr(kind, "__array_ufunc__"):
         return kind.__array_ufunc__ is None
-    return not swap and getattr(y, "__array_priority__", 0) > 0
+    return getattr(y, "__array_priority__", 0) > 0
+
+
+#: Comparisons -> what the operand on the right is asked.
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def left_to_other(run: Callable[[Any, Any], Any], x: Array, y: Any) -> Any:
+    """Leave an operator to the operand on the right, which may know NumPy's arrays alone."""
+    name = run.__name__.rstrip("_")
+    method = f"__{_MIRRORED.get(name, 'r' + name)}__"
+    answer = getattr(type(y), method, None)
+    if answer in (None, getattr(object, method, None)):
+        return NotImplemented
+    found = answer(y, x)
+    return by_numpy(run, x, y) if found is NotImplemented else found
 
 
 def takes_over(y: object) -> bool:
