@@ -74,10 +74,9 @@ class Key(NamedTuple):
 def key_of(key: object, shape: Ints) -> Key:
     """Return what is in brackets; raises IndexError as SciPy does."""
     items = list(key) if isinstance(key, tuple) else [key]
-    if any(item is None for item in items):
-        raise NotImplementedError(
-            explain("index of a sparse array", "None", "rows and columns", "use .reshape on dense")
-        )
+    if any(item is None for item in items):  # as SciPy's, of what would have more axes
+        do = "use .reshape of what is named"
+        raise IndexError(explain("index of a sparse array", "None", "rows and columns", do))
     if sum(item is Ellipsis for item in items) == 1:
         at = next(i for i, item in enumerate(items) if item is Ellipsis)
         items[at : at + 1] = [slice(None)] * (len(shape) + 1 - len(items))
