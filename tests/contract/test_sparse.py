@@ -587,9 +587,12 @@ def test_solvers_of_vectors_on_engines(session):
         got, info = solve(sparse.csr_array(x), dnb.asarray(b), maxiter=2)
         assert info == 2
     assert len(steps) > 4
-    got, info = sparse.linalg.cg(sparse.csr_array(a), np.zeros(n))
-    assert info == 0
-    assert not got.any()
+    for solve in (sparse.linalg.cg, sparse.linalg.bicgstab):
+        got, info = solve(sparse.csr_array(a), np.zeros(n), b)
+        assert (info, bool(got.any())) == (0, False)
+    turn = np.array([[0.0, 1], [-1, 0]])  # of which a vector and its product are at right angles
+    got, info = sparse.linalg.bicgstab(sparse.csr_array(turn), np.ones(2))
+    assert (info, got.tolist()) == (-11, [0, 0])
     with pytest.raises(ValueError, match="square"):
         sparse.linalg.cg(sparse.csr_array((2, 3)), np.ones(2))
     with pytest.raises(ValueError, match="b: got"):
