@@ -226,7 +226,7 @@ def bicgstab(
     x : DistArray, (n,)
         The solution.
     info : int
-        0, the number of steps if these did not suffice, or -10 if it broke down.
+        0, the number of steps if these did not suffice, or -10 or -11 if it broke down.
 
     Notes
     -----
@@ -246,16 +246,22 @@ def bicgstab(
     r = b - A @ x
     shadow, p, v = r, None, np.zeros(())
     rho = alpha = omega = 1.0
+    nothing = np.finfo(b.dtype).eps ** 2  # SciPy's
     for _ in range(steps):
         if _length(r) <= enough:
             return x, 0
         before, rho = rho, _inner(shadow, r)
-        if rho == 0 or omega == 0:
+        if abs(rho) < nothing:
             return x, -10
+        if abs(omega) < nothing:
+            return x, -11
         p = r if p is None else r + (rho / before) * (alpha / omega) * (p - omega * v)
         y = p if M is None else M @ p
         v = A @ y
-        alpha = rho / _inner(shadow, v)
+        towards = _inner(shadow, v)
+        if towards == 0:
+            return x, -11
+        alpha = rho / towards
         s = r - alpha * v
         z = s if M is None else M @ s
         t = A @ z
@@ -283,7 +289,8 @@ def _begin(
     if x.shape != b.shape:
         raise ValueError(explain("x0", f"shape {x.shape}", f"{b.shape}", "as b"))
     steps = 10 * len(b) if maxiter is None else maxiter
-    return b, x, max(rtol * _length(b), atol), steps
+    size = _length(b)
+    return b, x if size else dnb.zeros_like(b), max(rtol * size, atol), steps
 
 
 def _inner(x: Any, y: Any) -> Any:

@@ -104,6 +104,8 @@ A[0]  A[-1]  A[99]  A[0, 1]  A[-1, -1]  A[0, 99]  A[:, 0]  A[:, -2]  A[1:3]  A[1
 A[:, 1:3]  A[:, ::2]  A[:, ::-1]  A[1:3, 0:2]  A[::2, ::2]  A[i]  A[i, j]  A[:, j]  A[i, 1:3]  A[i][:, j]  A[np.ix_(i, j)]
 A[..., 0]  A[0, ...]  A[...]  A[0, 0, 0]  A[1.5]  A[r > 99]  A[A.sum(axis=1) > 1]  A[:, A.sum(axis=0) > 1]  A[A > 1]
 A[D > 1]  A[[0, 99]]  A[[-1, 0]]  A[[]]  A[[0, 1, 0], [1, 1, 0]]  A[[0, 1], [1, 1, 0]]
+A[0, None]  A[None, -1]  A[None, :, 0]  A[:, 0, None]  A[:, None, 0]  A[None, 0, 1]  A[None, 0, None, 1]  A[None, 99]  A[None]  A[:, None]
+A[0, None, 1:]  A[1:, 0, None]
 A.indices  A.indptr  A.data  A.nnz  A.shape  A.dtype  A.ndim  A.size  A.format  len(A)  bool(A)  float(A)  A.layout_of
 Q @ Q  Q.T @ Q  Q + Q.T  Q - Q.tocsc()  Q.trace()  Q.diagonal(2)  Q[1:4, 1:4]  Q @ Q @ Q
 """
@@ -585,9 +587,12 @@ def test_solvers_of_vectors_on_engines(session):
         got, info = solve(sparse.csr_array(x), dnb.asarray(b), maxiter=2)
         assert info == 2
     assert len(steps) > 4
-    got, info = sparse.linalg.cg(sparse.csr_array(a), np.zeros(n))
-    assert info == 0
-    assert not got.any()
+    for solve in (sparse.linalg.cg, sparse.linalg.bicgstab):
+        got, info = solve(sparse.csr_array(a), np.zeros(n), b)
+        assert (info, bool(got.any())) == (0, False)
+    turn = np.array([[0.0, 1], [-1, 0]])  # of which a vector and its product are at right angles
+    got, info = sparse.linalg.bicgstab(sparse.csr_array(turn), np.ones(2))
+    assert (info, got.tolist()) == (-11, [0, 0])
     with pytest.raises(ValueError, match="square"):
         sparse.linalg.cg(sparse.csr_array((2, 3)), np.ones(2))
     with pytest.raises(ValueError, match="b: got"):

@@ -382,7 +382,7 @@ x.sum()  x.sum(axis=0)  x.sum(axis=-1)  x.sum(axis=1)  x.sum(axis=(0,))  x.sum(d
 x.max(axis=1)  x.max(explicit=True)  x.mean()  x.mean(axis=0)  x.mean(axis=1)  x.mean(dtype='f4')  x.count_nonzero()
 x.nanmax()  x.nanmin(axis=0)  x.argmax()  x.argmin()  x.argmax(axis=0)  x.argmax(axis=1)  x.diagonal()  x.trace()  x.setdiag(1)
 x.T  x.transpose()  x.nonzero()  x.toarray()  x.reshape(-1, 1)  x.reshape((1, -1))  x.reshape(-1)  x.reshape(3, 3)  x.reshape(3, 3, order='F')
-abs(x)  -x  x ** 2  x.power(3)  np.sin(x)  round(x)  x.sign()  x.astype('f4')  x.conj()  x.real  x.copy()  x.row  x.col  x.tocoo()
+abs(x)  -x  x ** 2  x.power(3)  np.sin(x)  round(x)  x.sign()  x.astype('f4')  x.conj()  x.real  x.copy()  x.row  x.col  x.tocoo()  x.tocsr()  x.tocsc()  x.asformat('csr')
 x[0]  x[-1]  x[1:3]  x[::-2]  x[[1, 0, 1]]  x[d > 0]  x[None]  x[:, None]  x[99]
 """
 
@@ -425,6 +425,7 @@ def test_one_axis_of_equal_places(session):
     assert X.nnz == 4
     text = "x.max()  x.min()  x.mean()  x.sum()  x.count_nonzero()  abs(x)  x ** 2  x.argmin()  x.toarray()  x[3]"
     compare(text, {"x": x.copy()}, {"x": X})
+    assert (X.tocsr().nnz, X.nnz) == (x.copy().tocsr().nnz, 4)  # SciPy's changes its array
     X.sum_duplicates()
     x.sum_duplicates()
     same(X, x)
@@ -572,13 +573,25 @@ def test_sums_are_written_into_an_array(session, fmt):
             getattr(A, name)(axis=0, out=dnb.zeros(5))
 
 
+#: Equal places are summed in the dtype of the result: SciPy does not sum them before.
+OF_BOTH_DTYPES = ("x + ones", "ones + x", "x - ones", "x / (x != 0)", "(x.setdiag([7], k), x)[1]")
+
+
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
 def test_sums_of_bools_that_are_there_twice(session, fmt):
     parts = np.array([True, True, True]), np.array([0, 0, 1]), np.array([0, 3])
     shape = (1, 3) if fmt == "csr" else (3, 1)
-    for text in ("x.sum()", "x.sum(dtype='i8')", "x.sum(0)", "x.sum(1)", "x.mean()"):
-        kinds = [getattr(module, f"{fmt}_array") for module in (sp, sparse)]
-        want, got = [eval(text, {"x": kind(parts, shape=shape)}) for kind in kinds]
+    kinds = [getattr(module, f"{fmt}_array") for module in (sp, sparse)]
+    more = {"ones": np.ones(shape, int), "k": 2 if fmt == "csr" else -2}
+    for text in (
+        "x.sum()",
+        "x.sum(dtype='i8')",
+        "x.sum(0)",
+        "x.sum(1)",
+        "x.mean()",
+        *OF_BOTH_DTYPES,
+    ):
+        want, got = [eval(text, {"x": kind(parts, shape=shape), **more}) for kind in kinds]
         agree(got, want)
 
 

@@ -175,6 +175,9 @@ def test_equal_places_of_bools_are_counted_by_sums(session):
             same(A.sum(axis=axis), a.copy().sum(axis=axis))  # SciPy's sum changes its array
             same(A.mean(axis=axis), a.copy().mean(axis=axis))
         same(A.tocsr(), a.tocsr())
+        x = np.array([1, 2])
+        for got, want in ((A @ x, a @ x), (x @ A, x @ a), (A.T @ x, a.T @ x), (A + x, a + x)):
+            same(got, want)  # in the dtype of both
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

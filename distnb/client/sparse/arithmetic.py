@@ -20,7 +20,7 @@ from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, laid, lined
-from distnb.client.sparse.scipys import is_matrix, is_scalar, is_scipys, result_of
+from distnb.client.sparse.scipys import is_matrix, is_scalar, is_scipys, product_dtype, result_of
 from distnb.client.sparse.structure import Stored
 from distnb.geometry.layout import Ints
 
@@ -28,6 +28,7 @@ __all__ = [
     "Arithmetic",
     "compared",
     "dense_of",
+    "factors",
     "fits",
     "into",
     "is_dense",
@@ -124,6 +125,14 @@ def sent(x: Any, session: Session) -> Any:
     return Sparse.kinds[name](x, session=session)
 
 
+def factors(x: Sparse, other: object) -> tuple[Any, Any]:
+    """Return both factors; if one is dense, in the dtype in which SciPy sums equal places then."""
+    if is_sparse(other):
+        return x, ours(other, x)
+    y = dense_of(other, x.session)
+    return x.astype(product_dtype(x.dtype, y.dtype), copy=False), y
+
+
 def fits(shape: Ints, into: Ints) -> bool:
     """Tell whether a shape broadcasts to another."""
     try:
@@ -148,10 +157,13 @@ class Arithmetic(Sparse):
                 if sign > 0
                 else "subtracting a nonzero scalar from a sparse array is not supported"
             )
-        op = operator.add if sign > 0 else operator.sub
         if is_sparse(other):
             return self._merged(("add", "subtract")[sign < 0], other)
-        return self._with_dense(op, other)
+        if sign < 0 or not is_dense(other):
+            return self._with_dense(operator.sub, other)
+        y = dense_of(other, self.session)  # SciPy adds equal places up in the dtype of both
+        kind = result_of(lambda a: a + np.zeros((1, 1), y.dtype), self.dtype).dtype
+        return self.astype(kind, copy=False)._with_dense(operator.add, y)
 
     def _with_dense(self, op: Callable[[Any, Any], Any], other: object) -> Any:
         """Return a sum with a dense array, which broadcasts to this one."""
@@ -210,8 +222,10 @@ class Arithmetic(Sparse):
             if self.shape != other.shape:
                 raise ValueError("inconsistent shapes")
             kind = result_of(operator.truediv, self.dtype, other.dtype).dtype
+            x, y = [z._summed() if z.format == "coo" else z for z in (self, ours(other, self))]
+            x, y = [z.astype(kind, copy=False).toarray() for z in (x, y)]  # sums equal places
             with np.errstate(divide="ignore", invalid="ignore"):
-                return (self.toarray() / ours(other, self).toarray()).astype(kind, copy=False)
+                return x / y
         return self.multiply(1 / dense_of(other, self.session))
 
     def __matmul__(self, other: object) -> Any:
@@ -433,5 +447,5 @@ class Arithmetic(Sparse):
         """
         x = dense_of(x, self.session)
         if self.dtype.kind != "c":
-            return self._compressed().T @ x
-        return np.conjugate(self._compressed().T @ np.conjugate(x))
+            return cast(Any, self).T @ x
+        return np.conjugate(cast(Any, self).T @ np.conjugate(x))

@@ -55,12 +55,14 @@ from distnb.client.sparse.dense import (
 )
 from distnb.client.sparse.indexing import (
     assigned,
+    is_basic,
     is_mask,
     key_of,
     named,
     pointwise,
     selected,
     with_diagonal,
+    with_new,
 )
 from distnb.client.sparse.reductions import Reductions
 from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
@@ -631,6 +633,9 @@ class Compressed(Reductions):
     # -- in brackets ---------------------------------------------------------------------------
 
     def __getitem__(self, key: object) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        if any(item is None for item in items) and all(map(is_basic, items)):
+            return self._with_axes(items)
         found = named(key, self) if is_mask(key) else key_of(key, self.shape)
         major, minor = found[:2] if self.axis == 0 else found[1::-1]
         if found.apart:
@@ -644,6 +649,21 @@ class Compressed(Reductions):
         if all(single):
             return x.to_scipy()[0, 0]
         return x.tocoo(copy=False)._flat(single.index(True)) if any(single) else x
+
+    def _with_axes(self, items: tuple[Any, ...]) -> Any:
+        """Return what is in brackets, with an axis of length 1 for each None there.
+
+        It stays in its format where that is what ints, taken as slices, give.
+        """
+        key = key_of(tuple([item for item in items if item is not None]), self.shape)[:2]
+        found = self[tuple([slice(i, i + 1) if isinstance(i, int) else i for i in key])]
+        both = zip(found.shape, key, strict=True)
+        lies = tuple([n for n, i in both if not isinstance(i, int)])
+        shape = with_new(items, lies, 2)
+        if len(shape) > 2:
+            got, do = f"{len(shape)} axes", "use .toarray(), or fewer None"
+            raise IndexError(explain("index of a sparse array", got, "one or two", do))
+        return (found if lies else found.toarray()).reshape(shape)
 
     def __setitem__(self, key: object, value: object) -> None:
         self._become_as_before(assigned(type(self).of(self.stored), key, value))

@@ -22,7 +22,7 @@ from distnb.client.record.creation import asarray, ones_like, zeros_like
 from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
-from distnb.client.sparse.arithmetic import dense_of, into, is_dense, is_sparse, ours
+from distnb.client.sparse.arithmetic import dense_of, factors, into, is_dense, is_sparse, ours
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
@@ -239,7 +239,7 @@ class coo_array(Extremes):
     # -- other formats -----------------------------------------------------------------------
 
     def _compressed(self) -> Any:
-        return self.tocsr()
+        return self._along(0)
 
     def _along(self, axis: int) -> Any:
         if self.ndim != 2:
@@ -267,7 +267,8 @@ class coo_array(Extremes):
         Returns
         -------
         csr_array
-            As many rows on each engine, or cut as a compressed array that it stands for.
+            As many rows on each engine, or cut as a compressed array that it stands for. An array
+            of one axis is COO, with equal places summed.
 
         Examples
         --------
@@ -276,7 +277,7 @@ class coo_array(Extremes):
         ...     dnb.sparse.coo_array([[0, 2, 0], [1, 0, 3]]).tocsr()
         <csr_array of shape (2, 3) and dtype 'int64', 3 stored elements: 1 + 2 on 2 engines>
         """
-        return self._along(0)
+        return self._along(0) if self.ndim == 2 else self._summed()
 
     def tocsc(self, copy: bool = False) -> Any:
         """Return the array in columns: elements go where they belong; equal places are summed.
@@ -298,6 +299,8 @@ class coo_array(Extremes):
         ...     dnb.sparse.coo_array([[0, 2, 0], [1, 0, 3]]).tocsc()
         <csc_array of shape (2, 3) and dtype 'int64', 3 stored elements: 2 + 1 on 2 engines>
         """
+        if self.ndim != 2:
+            raise ValueError(f"Cannot convert. CSC format must be 2D. Got {self.ndim}D")
         return self._along(1)
 
     def tocoo(self, copy: bool = False) -> Any:
@@ -547,20 +550,18 @@ class coo_array(Extremes):
         return self._as_before(self._in_rows()._compared(name, number))
 
     def __matmul__(self, other: object) -> Any:
+        x, y = factors(self, other)
         if self.ndim == 2:
-            return super().__matmul__(other)
-        y: Any = ours(other, self) if is_sparse(other) else other
-        found = self._in_rows().T._times(y)  # a row, which is cut along its columns
+            return x.tocsr()._times(y)
+        found = x._in_rows().T._times(y)  # a row, which is cut along its columns
         found = found.toarray() if is_sparse(y) and y.ndim == 1 else found
         return found.reshape(found.shape[1:])
 
     def __rmatmul__(self, other: object) -> Any:
+        x, y = factors(self, other)
         if self.ndim == 2:
-            return super().__rmatmul__(other)
-        if is_sparse(other):
-            return ours(other, self) @ self
-        y = dense_of(other, self.session)
-        return self @ (y if y.ndim < 2 else y.T)
+            return super(coo_array, x).__rmatmul__(y)
+        return y @ x if is_sparse(y) else x @ (y if y.ndim < 2 else y.T)
 
     def nonzero(self) -> tuple[Any, ...]:
         """Return the coordinates of the elements that are not zero.
@@ -644,9 +645,7 @@ class coo_array(Extremes):
         return self._along(1 - operator.index(one) % 2)
 
     def _extremes(self, name: str, axis: Axes, explicit: bool) -> Any:
-        if self._is_all(axis):
-            return self._extreme(name, explicit)
-        if axis is None:
+        if self._is_all(axis) or axis is None:
             return self._extreme(name, explicit)
         result_of(lambda a: getattr(a, name)(axis=axis), self.dtype)
         return self._towards(axis)._extremes(name, axis, explicit)

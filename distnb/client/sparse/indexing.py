@@ -74,10 +74,9 @@ class Key(NamedTuple):
 def key_of(key: object, shape: Ints) -> Key:
     """Return what is in brackets; raises IndexError as SciPy does."""
     items = list(key) if isinstance(key, tuple) else [key]
-    if any(item is None for item in items):
-        raise NotImplementedError(
-            explain("index of a sparse array", "None", "rows and columns", "use .reshape on dense")
-        )
+    if any(item is None for item in items):  # as SciPy's, of what would have more axes
+        do = "use .reshape of what is named"
+        raise IndexError(explain("index of a sparse array", "None", "rows and columns", do))
     if sum(item is Ellipsis for item in items) == 1:
         at = next(i for i, item in enumerate(items) if item is Ellipsis)
         items[at : at + 1] = [slice(None)] * (len(shape) + 1 - len(items))
@@ -371,22 +370,23 @@ def on_diagonal(values: Positions, k: int, count: int, like: Sparse) -> tuple[An
     return data, steps + max(-k, 0), steps + max(k, 0)
 
 
-def with_diagonal(x: Reductions, values: Positions, k: int, count: int) -> Stored:
+def with_diagonal(x: Any, values: Positions, k: int, count: int) -> Stored:
     """Return a compressed array in which the first elements of a diagonal have other values.
 
     It has the dtype of both where SciPy's has: if it makes places, and these are not but a few.
+    Equal places are summed in the dtype of the result.
     """
-    x.sum_duplicates()
     data, *coords = on_diagonal(values, k, count, x)
     major, minor = coords if x.axis == 0 else coords[::-1]
 
-    def put(x: Reductions) -> Stored:
-        s = x.structure
+    def put(x: Any) -> Stored:
+        s, x = x.structure, x.in_order()
         return _put(x, routed(major, minor, data.astype(x.dtype), s.cuts, s.minor))
 
     found, kind = put(x), np.result_type(x.dtype, data.dtype)
-    new = found.structure.nnz - x.nnz
-    if kind == x.dtype or not new or new < x.nnz * _FEW:
+    had = x.in_order().nnz
+    new = found.structure.nnz - had
+    if kind == x.dtype or not new or new < had * _FEW:
         return found
     return put(x.astype(supported(kind)))
 
