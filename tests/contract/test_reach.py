@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 import distnb as dnb
+from distnb.client.array import distarray
 from distnb.client.linalg import products
 from distnb.client.reach import pace, small_steps, whole_functions
 from distnb.client.recovery import shared_memory
@@ -736,9 +737,9 @@ def at_home(test):
     """Let arrays of a test live in the notebook."""
 
     @functools.wraps(test)
-    def run():
+    def run(**fixtures):
         with setting(cutoff=1 << 16, place="auto"):
-            test()
+            test(**fixtures)
 
     return run
 
@@ -766,6 +767,32 @@ def test_methods_of_small_arrays_are_numpys():
                 found, wanted = getattr(a, name)(*chosen), getattr(own, name)(*chosen)
                 assert np.asarray(found).tobytes() == wanted.tobytes(), (name, chosen)
                 assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), (name, chosen)
+
+
+@at_home
+def test_lists_and_indices_of_several_arrays_take_the_short_way(monkeypatch):
+    for name in ("get_advanced", "put_advanced", "assign"):
+        monkeypatch.delattr(distarray, name)
+    at, mask, turned = np.array([2, 0]), np.array([True, False, True, True]), numbered((4, 5)).T
+    for data in (numbered((4, 5)), turned[:4], np.arange(20).reshape(4, 5, 1)):
+        x = dnb.array(data)
+        x = x if data.flags.c_contiguous else dnb.array(data.T).T
+        for key in ([1, 3], [], (at, at), (slice(None), at), ([0, 1], -1), (mask, 0), at, (2, at)):
+            ours = tuple(dnb.array(k) if k is at else k for k in key) if type(key) is tuple else key
+            found, wanted = x[ours], data[key]
+            same(found, wanted)
+            assert found.strides == wanted.strides or not found.size
+            x[ours] = data[key] = 7
+            found[...] = 9
+            same(x, data)
+            x[ours] += 0 * wanted.astype(int) + 1
+            data[key] += 1
+        for row, value in ((1, [3.5]), (slice(0, 2), (2,)), ([2, 0], [[True]][0]), (..., [np.pi])):
+            x[row] = data[row] = value
+            same(x, data)
+        for bad in ([9], [1.5], (at, [0, 1, 2])):
+            with pytest.raises((IndexError, NameError)):
+                x[bad]
 
 
 @at_home

@@ -104,7 +104,7 @@ from distnb.client.reach.aliasing import is_alone
 from distnb.client.reach.decorators import in_reach, reduces
 from distnb.client.reach.kept_order import axes_in, in_their_order
 from distnb.client.reach.methods import calls, multiplies, reads, stores
-from distnb.client.reach.small_steps import like, picked
+from distnb.client.reach.small_steps import chosen, like, picked
 from distnb.client.reach.small_views import turned
 from distnb.client.record.advanced_indexing import (
     get_advanced,
@@ -490,7 +490,7 @@ class DistArray(Array):
 
     @reads
     def __getitem__(self, key: Subscript) -> DistArray:
-        taken = picked(self, key, get_advanced) if type(key) is DistArray else None
+        taken = picked(self, key, get_advanced) if type(key) is DistArray else chosen(self, key)
         if taken is not None:
             return taken
         if is_advanced(key):

@@ -6,7 +6,7 @@ then does it, or says what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from itertools import zip_longest
 from math import prod
 from typing import Any
@@ -34,6 +34,7 @@ from distnb.ops.fast import FAST
 from distnb.ops.scalars import SCALARS, STORABLE
 
 __all__ = [
+    "chosen",
     "done",
     "like",
     "made_of",
@@ -60,6 +61,8 @@ _USUAL_UFUNCS = {
 }
 #: Those of which NumPy warns that an output is no positional argument of theirs.
 _WARNS = frozenset((np.maximum, np.minimum))
+#: Types of items of a list that is an index.
+_POSITIONS = frozenset(kind for kind in SCALARS if np.dtype(kind).kind in "iub")
 #: Where the line of the user's is that was seen last (the globals of its module).
 _line = 0
 _PACKAGE = "distnb."
@@ -373,11 +376,24 @@ def picked(x: Array, key: Array, long: Callable[..., Any]) -> Any:
         found = near[index]
     except IndexError:
         return None  # the long way says what is wrong
+    if not away:
+        return laid(session, found, ())
     found = found if nd.in_c(found) else found.copy()
-    if away:
-        layout = promise(session, long, (part(x), part(key)), {}, found.shape, 0)
-        return fresh(session, found, layout)
-    return fresh(session, found, None) if nd.nbytes(found) <= config.cutoff else None
+    return fresh(session, found, promise(session, long, (part(x), part(key)), {}, found.shape, 0))
+
+
+def chosen(x: Array, key: Subscript) -> Any:
+    """Return ``x[key]`` with arrays or lists in an index, of what is at home; None if it is not."""
+    near = near_of(x)
+    if near is None or is_away(x):
+        return None
+    index = _index(x, near, key)
+    if index is None:
+        return None
+    try:
+        return laid(x.session, near[index], ())
+    except IndexError:
+        return None  # the long way says what is wrong
 
 
 def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
@@ -398,12 +414,10 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     if near is None or given is None or (x.single and not near.ndim):
         return False  # a single one is as good as a scalar, and so never written
     index: Any = key
-    if isinstance(index, Fields):
-        index = _index(x, near, index)
+    if not (type(key) is int or is_plain(key)):
+        index = _index(x, near, key)
         if index is None:
             return False
-    elif not (type(key) is int or is_plain(key)):
-        return False
     try:
         if nd.nbytes(near) > nd.QUICK and type(key) is not int and near[index].nbytes > nd.QUICK:
             return False
@@ -430,22 +444,53 @@ def _given(x: Array, value: object) -> Any:
             return None
         # Of a number NumPy makes no integer if it is NaN
         return given[()] if other.single and not given.ndim else given
+    if type(value) is list or type(value) is tuple:
+        return value if _are_all(value, SCALARS) else None
     return value if type(value) in SCALARS else None
 
 
-def _index(x: Array, near: np.ndarray, key: Fields) -> Any:
-    """Return what NumPy gets for an array that is an index, None if the step is not so small."""
-    index = near_of(key)
-    if index is None or key.session is not x.session:
+def _are_all(items: Any, kinds: Set[type]) -> bool:
+    """Tell whether items are of some types."""
+    for item in items:  # noqa: SIM110 - half the time of all()
+        if type(item) not in kinds:
+            return False
+    return True
+
+
+def _index(x: Array, near: np.ndarray, key: Any) -> Any:
+    """Return what NumPy gets for an index with arrays, or lists; None if it is not so small."""
+    if nd.nbytes(near) > nd.HALF or (config.place == "engines" and is_away(x)):
         return None
-    if not index.ndim and index.dtype.kind not in "iu":
+    if type(key) is not tuple:
+        return _positions(x, key)
+    items: list[Any] = []
+    plain = True
+    for k in key:
+        item = k
+        if type(k) is tuple or not (type(k) is int or is_plain(k)):
+            item = _positions(x, k)
+            if item is None or type(item) is int:  # an array without axes
+                return None
+            plain = False
+        items.append(item)
+    return None if plain else tuple(items)
+
+
+def _positions(x: Array, key: Any) -> Any:
+    """Return what NumPy gets for an array of positions or truth, None if it is not so small."""
+    if type(key) is list:
+        return key if _are_all(key, _POSITIONS) else None
+    index = key
+    if isinstance(key, Fields):
+        one: Fields = key
+        index = near_of(one) if one.session is x.session else None
+        if index is None or (config.place == "engines" and is_away(one)):
+            return None
+        if not index.ndim:
+            return int(index) if index.dtype.kind in "iu" else None
+    if type(index) is not ndarray or not index.ndim or index.dtype.kind not in "iub":
         return None
-    if nd.nbytes(near) > nd.HALF or nd.nbytes(index) > nd.HALF:
-        return None
-    away = is_away(x) or is_away(key)
-    if away and config.place == "engines":
-        return None
-    return index if index.ndim else int(index)
+    return index if nd.nbytes(index) <= nd.HALF else None
 
 
 def _largest(args: Sequence[Any]) -> int:
