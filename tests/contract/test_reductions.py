@@ -323,6 +323,12 @@ def test_wrong_arguments():
             agree(lambda f=f, axis=axis: f(x, axis), lambda f=f, axis=axis: f(a, axis))
 
 
+def test_positions_of_complex_numbers_warn_of_nothing(session):
+    x = dnb.array([1j, complex(0, np.nan), 2], dist="block")
+    with np.errstate(invalid="raise"):
+        assert int(x.argmax()) == int(x[::-1].argmin()) == 1
+
+
 # -- layouts -----------------------------------------------------------------------------------
 
 

@@ -357,7 +357,9 @@ class _Positions:
         nan_a, nan_b = a != a, b != b  # noqa: PLR0124
         first = other["at"] < partial["at"]
         tie = (a == b) | (nan_a & nan_b)
-        take = (self.better(b, a) & ~nan_a) | (nan_b & ~nan_a) | (tie & first)
+        with np.errstate(invalid="ignore"):  # NumPy's order of complex numbers tells of NaN
+            better = self.better(b, a)
+        take = (better & ~nan_a) | (nan_b & ~nan_a) | (tie & first)
         np.copyto(partial, other, where=take)
 
     def result(self, partial: np.ndarray) -> np.ndarray:
