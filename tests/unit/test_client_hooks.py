@@ -145,3 +145,19 @@ def test_unloading_takes_the_hook_away_from_all_clients(session):
     assert "send_execute_request" in vars(client)
     cells.remove()
     assert vars(client) == {**before, "activated": 1}
+
+
+def test_engines_that_die_in_a_hook_are_sent_nothing():
+    """Nobody would answer: a hook may wait until others have taken over."""
+    client = Client()
+    client._engines = {0: "old"}
+
+    def hook(send, *args, **kwargs):
+        client._engines = {0: "new"}
+        return send(*args, **kwargs)
+
+    client_hooks.install(client, "names", hook)
+    with pytest.raises(dnb.EngineError, match="some that have died since this was called"):
+        client.send_execute_request("code", ident=b"old")
+    client.send_execute_request("code", ident=b"new")
+    assert client.log == ["execute code on b'new'"]

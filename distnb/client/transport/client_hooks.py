@@ -16,6 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from distnb.common.errors import EngineError, explain
+
 if TYPE_CHECKING:
     import ipyparallel
 
@@ -41,16 +43,30 @@ class Hook(Protocol):
 class _Hooked:
     """A method of a client with hooks around it."""
 
-    def __init__(self, send: Callable[..., Any]) -> None:
+    def __init__(self, client: ipyparallel.Client, send: Callable[..., Any]) -> None:
         self.send = send
         self.hooks: dict[str, Hook] = {}
+        self._client = client
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        send = self.send
+        send: Callable[..., Any] = self._to_known
         for kind in reversed(KINDS):
             if kind in self.hooks:
                 send = partial(self.hooks[kind], send)
         return send(*args, **kwargs)
+
+    def _to_known(self, *args: object, **kwargs: Any) -> Any:
+        """Send to an engine that is there: others may have taken over since it was chosen.
+
+        For the answer of one that has died the client would wait for ever.
+        """
+        ident = kwargs.get("ident")
+        if isinstance(ident, bytes) and ident.decode() not in self._client._engines.values():
+            got = "some that have died since this was called"
+            raise EngineError(
+                explain("engines", got, "all alive", "call it again, for the new ones")
+            )
+        return self.send(*args, **kwargs)
 
 
 def install(client: ipyparallel.Client, kind: str, hook: Hook) -> None:
@@ -58,7 +74,7 @@ def install(client: ipyparallel.Client, kind: str, hook: Hook) -> None:
     for name in KINDS[kind]:
         method = getattr(client, name)
         if not isinstance(method, _Hooked):
-            method = _Hooked(method)
+            method = _Hooked(client, method)
             setattr(client, name, method)
         method.hooks[kind] = hook
 
