@@ -143,7 +143,7 @@ _SCIPYS = """
 """
 _LIBRARIES = """
     numpy numpy.polynomial pandas h5py zarr pyarrow PIL.Image matplotlib.colors networkx
-    sympy.core.numbers sympy.core.sympify statsmodels.base.data
+    sympy.core.numbers sympy.core.sympify statsmodels.base.data sparse.numba_backend
 """
 _SCIKITS = [
     "sklearn.metrics.pairwise",

@@ -43,6 +43,7 @@ its classes and functions                sparse arrays, for SciPy's
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
 ``to_networkx_graph``                    matrices, which else are lists of edges
 **of statsmodels**: ``handle_data``      what is modelled, and by what
+**of sparse**: ``matmul``, ``COO``, ...  what is multiplied, or made sparse
 **of SymPy**: ``converter``, ``Float``   numbers and arrays
 **of NumPy**: ``polyval``, ...           points, at which ours evaluate series
 ``poly1d``                               what polynomials are divided by: numbers are no arrays
@@ -127,6 +128,11 @@ _TAKE_ARRAYS = {
     "PIL.Image": "fromarray",
     "scipy.stats._multivariate": "normal_inverse_gamma_gen._logpdf normal_inverse_gamma_gen._pdf",
     "statsmodels.base.data": "handle_data",
+    "sparse.numba_backend._common": "dot matmul tensordot",
+    "sparse.numba_backend._compressed.compressed": "GCXS.__init__",
+    "sparse.numba_backend._coo.core": "COO.__init__",
+    "sparse.numba_backend._dok": "DOK.__init__",
+    "sparse.numba_backend._sparse_array": "SparseArray.__array_ufunc__",
 }
 #: Those whose compiled code asks for memory that it may write, and does not.
 _TAKE_COPIES = {

@@ -32,6 +32,7 @@ NEEDS = {
     "Arrow": {"pa": "pyarrow"},
     "NetworkX": {"nx": "networkx"},
     "SymPy": {"sympy": "sympy"},
+    "sparse": {"sparse": "sparse"},
     "Polars": {"pl": "polars", "pa": "pyarrow"},
     "JAX": {"jnp": "jax.numpy"},
     "xarray": {"xr": "xarray"},
