@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import re
 import threading
 from collections import deque
@@ -826,6 +827,17 @@ def test_tracebacks_are_whole_again_without_the_extension(shell, session, capsys
     shell.run_line_magic("unload_ext", "distnb")
     text = shown_error(shell, capsys, "dnb.ones(4) + dnb.ones(5)")
     assert "/distnb/" in text
+    shell.run_line_magic("load_ext", "distnb")
+
+
+def test_an_import_in_a_shell_ends_tracebacks_at_the_users_line(shell, session, capsys):
+    shell.run_cell("import distnb as dnb")
+    shell.run_line_magic("unload_ext", "distnb")
+    importlib.reload(dnb)
+    for _ in range(2):
+        text = shown_error(shell, capsys, "dnb.concatenate(dnb.ones((2, 4)), dnb.ones((2, 5)))")
+        assert "/distnb/" not in text
+        assert "axis: got DistArray of shape (2, 5), expected an integer; pass a number" in text
     shell.run_line_magic("load_ext", "distnb")
 
 
