@@ -141,6 +141,11 @@ def test_sparse_arrays_have_names_too(shell, session, tmp_path):
     shell.run_cell("1")
     assert [x.name for x in dnb.arrays()] == ["A", "S"]
     assert "S  (3, 3) float64 csr, 3 stored elements, 1 + 1 + 1 on 3 engines" in repr(dnb.arrays())
+    shell.user_ns["n" * 99] = dnb.ones(3)
+    assert "\nS       " in repr(dnb.arrays())
+    assert "\nS" + 40 * " " not in repr(dnb.arrays())
+    rows = ElementTree.fromstring(dnb.arrays()._repr_html_()).findall(".//tbody/tr/th")
+    assert [row.text for row in rows] == ["A", "n" * 99, "S"]
 
 
 def test_checkpoints_come_after_cells_and_while_none_runs(shell, session, tmp_path):
