@@ -223,6 +223,21 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
     return _module("widgets.layouts.chooser").LayoutChooser(array, name)
 
 
+def _show_users_lines(shell: Any) -> None:
+    """Let tracebacks in a shell end at the user's line, by what is imported at the first one."""
+    shown_by = shell.InteractiveTB
+
+    def first(*args: Any, **named: Any) -> Any:
+        _module("magics.tracebacks").Tracebacks(shell)
+        return shown_by.structured_traceback(*args, **named)
+
+    shown_by.structured_traceback = first
+
+
+if _shell := "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
+    _show_users_lines(_shell)
+
+
 def load_ipython_extension(shell: Any) -> None:
     """Register the magics (``%load_ext distnb``); starts nothing."""
     _module("magics").load(shell)

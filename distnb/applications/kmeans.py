@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import distnb as dnb
-from distnb.common.errors import explain
+from distnb.common.errors import explain, quoted
 
 __all__ = ["Groups", "kmeans"]
 
@@ -152,7 +152,9 @@ def _begin(X: Any, k: int, init: Any, seed: int) -> Any:
     if init == "random":
         return X[np.sort(rng.choice(len(X), k, replace=False))]
     if init != "k-means++":
-        raise ValueError(explain("init", repr(init), "'k-means++', 'random' or an array", "choose"))
+        raise ValueError(
+            explain("init", quoted(init), "'k-means++', 'random' or an array", "choose")
+        )
     chosen = [int(rng.integers(len(X)))]
     nearest = distances_to(X, X[chosen])[:, 0]
     while len(chosen) < k:

@@ -38,6 +38,7 @@ __all__ = [
     "SessionError",
     "check_count",
     "explain",
+    "quoted",
     "without_secrets",
 ]
 
@@ -104,7 +105,7 @@ def check_count(name: str, n: Any, most: int | None = None) -> int:
     """
     expected = "an integer >= 1" if most is None else f"an integer from 1 to {most}"
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise CountTypeError(explain(name, repr(n), expected, f"pass {name}=1"))
+        raise CountTypeError(explain(name, quoted(n), expected, f"pass {name}=1"))
     if not 1 <= int(n) <= (most or int(n)):
         raise CountError(explain(name, n, expected, f"pass {name}={most or 1}"))
     return int(n)
@@ -116,7 +117,23 @@ def explain(what: str, got: object, expected: object, do: str) -> str:
     >>> explain("engines", -1, "an integer >= 1", "pass n=4")
     'engines: got -1, expected an integer >= 1; pass n=4'
     """
-    return without_secrets(f"{what}: got {got}, expected {expected}; {do}")
+    return without_secrets(f"{what}: got {_kind(got) or got}, expected {expected}; {do}")
+
+
+def quoted(value: object) -> str:
+    """Return what a user passed, for a message: as Python shows it, of an array its kind and shape.
+
+    >>> quoted("x"), quoted(1.5)
+    ("'x'", '1.5')
+    """
+    return _kind(value) or repr(value)
+
+
+def _kind(value: object) -> str:
+    """Return kind and shape of an array: its elements take many lines, and are asked of engines."""
+    shape = getattr(value, "shape", ())
+    found = isinstance(shape, tuple) and shape  # of a class it is a property
+    return f"{type(value).__name__} of shape {shape}" if found else ""
 
 
 def without_secrets(text: str) -> str:

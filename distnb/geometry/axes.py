@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from distnb.common.errors import LayoutError, explain
+from distnb.common.errors import LayoutError, explain, quoted
 from distnb.geometry.slices import Sections, interval, section
 
 __all__ = [
@@ -286,7 +286,7 @@ class BlockCyclic(Axis):
     def check(self, n: int, p: int) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise LayoutError(
-                explain("block size of a cyclic axis", repr(self.k), "an integer >= 1", "pass k")
+                explain("block size of a cyclic axis", quoted(self.k), "an integer >= 1", "pass k")
             )
 
     def spell(self) -> str:

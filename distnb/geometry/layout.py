@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from distnb.common.errors import LayoutError, explain
+from distnb.common.errors import LayoutError, explain, quoted
 from distnb.common.lazy import lazy
 from distnb.geometry.axes import (
     Axis,
@@ -388,7 +388,7 @@ def _check_engine(rank: object, size: int) -> int:
     found = _integer(rank)
     if found is None or not 0 <= found < size:
         raise LayoutError(
-            explain("engine", repr(rank), f"a number from 0 to {size - 1}", "pass ('engine', r)")
+            explain("engine", quoted(rank), f"a number from 0 to {size - 1}", "pass ('engine', r)")
         )
     return found
 

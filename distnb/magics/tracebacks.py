@@ -1,7 +1,7 @@
 """Tracebacks that end at the user's line: distnb's own frames, and what they call, are hidden.
 
 An interrupt within distnb is three lines: where, what, and which arrays have no content now.
-``%xmode Verbose`` shows them all, and so does a debugger.
+``%xmode Verbose`` shows them all, and so does a debugger. An import of distnb in a shell is enough.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Tracebacks:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._shown_by = shell.InteractiveTB
+        self.remove()  # what is there since distnb was imported, without the extension
         self._whole = self._shown_by.structured_traceback
         self._shown_by.structured_traceback = self._shortened
 

@@ -22,6 +22,7 @@ from distnb.widgets.layouts.picture import (  # the function hides its module
 )
 from distnb.widgets.layouts.several import Several
 from distnb.widgets.layouts.sparse_view import plot_sparse, sparse_card
+from distnb.widgets.status.status import listing
 from distnb.widgets.times.timing import TimeReport
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "card",
     "describe",
     "facts_line",
+    "listing",
     "memory_of",
     "picture",
     "plot",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import re
 import threading
 from collections import deque
@@ -140,6 +141,11 @@ def test_sparse_arrays_have_names_too(shell, session, tmp_path):
     shell.run_cell("1")
     assert [x.name for x in dnb.arrays()] == ["A", "S"]
     assert "S  (3, 3) float64 csr, 3 stored elements, 1 + 1 + 1 on 3 engines" in repr(dnb.arrays())
+    shell.user_ns["n" * 99] = dnb.ones(3)
+    assert "\nS       " in repr(dnb.arrays())
+    assert "\nS" + 40 * " " not in repr(dnb.arrays())
+    rows = ElementTree.fromstring(dnb.arrays()._repr_html_()).findall(".//tbody/tr/th")
+    assert [row.text for row in rows] == ["A", "n" * 99, "S"]
 
 
 def test_checkpoints_come_after_cells_and_while_none_runs(shell, session, tmp_path):
@@ -826,6 +832,17 @@ def test_tracebacks_are_whole_again_without_the_extension(shell, session, capsys
     shell.run_line_magic("unload_ext", "distnb")
     text = shown_error(shell, capsys, "dnb.ones(4) + dnb.ones(5)")
     assert "/distnb/" in text
+    shell.run_line_magic("load_ext", "distnb")
+
+
+def test_an_import_in_a_shell_ends_tracebacks_at_the_users_line(shell, session, capsys):
+    shell.run_cell("import distnb as dnb")
+    shell.run_line_magic("unload_ext", "distnb")
+    importlib.reload(dnb)
+    for _ in range(2):
+        text = shown_error(shell, capsys, "dnb.concatenate(dnb.ones((2, 4)), dnb.ones((2, 5)))")
+        assert "/distnb/" not in text
+        assert "axis: got DistArray of shape (2, 5), expected an integer; pass a number" in text
     shell.run_line_magic("load_ext", "distnb")
 
 

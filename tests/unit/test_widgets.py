@@ -36,6 +36,7 @@ from distnb.widgets import (
 )
 from distnb.widgets.drawing.text import spell_view
 from distnb.widgets.layouts import layout_view as drawing
+from distnb.widgets.layouts.card import card
 from distnb.widgets.layouts.picture import picture, spans
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 
@@ -418,6 +419,12 @@ def test_every_block_has_its_engine_number():
     for name, words in {"replicated": "on every engine: 0-3", "no elements": "no elements"}.items():
         svg = check_svg(parse(to_html(CASES[name], "f8")))
         assert words in [text.text for text in svg.iter(f"{SVG}text")]
+
+
+def test_a_card_of_an_array_without_elements_has_no_picture_of_owners():
+    page = card(CASES["no elements"], "f8", "[]", "")
+    assert "<svg" not in page
+    assert "nothing on" not in page
 
 
 def test_copies_on_a_part_of_the_engines_are_not_on_every_engine():

@@ -142,7 +142,7 @@ from distnb.client.shape.repeating import repeat
 from distnb.client.shape.reshaping import flatten, ravel, reshape, set_shape, set_size
 from distnb.client.shape.splits import Splits
 from distnb.common.config import config
-from distnb.common.errors import GatherError, LostArrayError, NotNumericError, explain
+from distnb.common.errors import GatherError, LostArrayError, NotNumericError, explain, quoted
 from distnb.geometry.layout import Ints
 from distnb.ops import table
 
@@ -1141,7 +1141,7 @@ class DistArray(Array):
         array([0, 1, 2, 0, 0])
         """
         if type(refcheck) is not bool:
-            raise TypeError(explain("refcheck", repr(refcheck), "a bool", "leave it out"))
+            raise TypeError(explain("refcheck", quoted(refcheck), "a bool", "leave it out"))
         shape: Any = new_shape[0] if len(new_shape) == 1 else new_shape or None
         if isinstance(shape, Array | np.ndarray) and shape.ndim:
             shape = tuple(shape.tolist())

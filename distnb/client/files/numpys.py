@@ -21,7 +21,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.addresses import local_path
 from distnb.common.config import config
-from distnb.common.errors import explain
+from distnb.common.errors import explain, quoted
 from distnb.formats import npy
 from distnb.formats.archives import members_of
 from distnb.formats.stored import Stored, stamp_of
@@ -279,7 +279,7 @@ def load(
     """
     if mmap_mode not in (None, "r", "c"):
         raise ValueError(
-            explain("mmap_mode", repr(mmap_mode), "None, 'r' or 'c'", "write with distnb.save")
+            explain("mmap_mode", quoted(mmap_mode), "None, 'r' or 'c'", "write with distnb.save")
         )
     where: dict[str, Any] = {"dist": dist, "grid": grid, "session": session}
     path = path_of(file)

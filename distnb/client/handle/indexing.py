@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.handle.arguments import Axes, Shape, Subscript
-from distnb.common.errors import explain
+from distnb.common.errors import explain, quoted
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
@@ -28,7 +28,7 @@ def one_axis(axis: Any, ndim: int) -> int:
     try:
         i = operator.index(axis)
     except TypeError:
-        raise TypeError(explain("axis", repr(axis), "an integer", "pass a number")) from None
+        raise TypeError(explain("axis", quoted(axis), "an integer", "pass a number")) from None
     if not -ndim <= i < ndim:
         raise np.exceptions.AxisError(i, ndim)
     return i % ndim
@@ -37,7 +37,7 @@ def one_axis(axis: Any, ndim: int) -> int:
 def no_bool(axis: Any) -> Any:
     """Return an axis; raise TypeError for a bool, as those of NumPy's functions that are in C."""
     if isinstance(axis, bool | np.bool_):
-        raise TypeError(explain("axis", repr(axis), "an integer", "pass a number"))
+        raise TypeError(explain("axis", quoted(axis), "an integer", "pass a number"))
     return axis
 
 
@@ -106,7 +106,9 @@ def as_in_c(axis: Axes) -> Axes:
     """Return axes; raise TypeError for what those of NumPy's functions refuse that are in C."""
     given: Any = axis
     if not isinstance(axis, tuple) and np.iterable(axis) and np.ndim(given):
-        raise TypeError(explain("axis", axis, "an integer or a tuple of them", "pass a tuple"))
+        raise TypeError(
+            explain("axis", quoted(axis), "an integer or a tuple of them", "pass a tuple")
+        )
     return no_bool(axis)
 
 
@@ -266,7 +268,7 @@ def lengths(shape: Shape) -> Ints:
         found = tuple(_length(n) for n in given)
     except TypeError:
         raise TypeError(
-            explain("shape", repr(shape), "integers", "pass an integer or a tuple of them")
+            explain("shape", quoted(shape), "integers", "pass an integer or a tuple of them")
         ) from None
     if any(n < 0 for n in found):
         raise ValueError(explain("shape", found, "no negative lengths", "check the arithmetic"))

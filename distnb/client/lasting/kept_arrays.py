@@ -22,6 +22,7 @@ import numpy as np
 from distnb.client.handle.array import Array, hosted
 from distnb.client.handle.conversion import in_layout
 from distnb.client.lasting.assembled import Parts, Shared, again, dense_parts, is_array, parts_of
+from distnb.client.record.placement import Placement
 from distnb.client.session import current
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
@@ -443,8 +444,8 @@ class Listed(NamedTuple):
     made: str
 
 
-#: Letters of the line that made an array, in a table.
-_MADE = 80
+#: Letters of the line that made an array, in a table; those of names that have a column.
+_MADE, _NAME = 80, 30
 
 
 class Table(tuple[Listed, ...]):
@@ -453,12 +454,15 @@ class Table(tuple[Listed, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        width = max([len(x.name) for x in self], default=0)
+        width = min(max([len(x.name) for x in self], default=0), _NAME)
         made = [textwrap.shorten(x.made, _MADE, placeholder=" ...") for x in self]
         lines = [
             f"{x.name:{width}}  {x.facts}  {m}".rstrip() for x, m in zip(self, made, strict=True)
         ]
         return "\n".join(lines) or "no arrays with names"
+
+    def _repr_html_(self) -> str:
+        return str(Placement.views.listing(self))
 
 
 def arrays(session: Session | None = None) -> Table:

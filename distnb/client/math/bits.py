@@ -16,7 +16,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.placement import stay
 from distnb.client.shape.repeating import scaled
 from distnb.client.shape.reshaping import ravel
-from distnb.common.errors import explain
+from distnb.common.errors import explain, quoted
 from distnb.geometry.axes import Axis, Block, cut_at
 from distnb.geometry.layout import Layout
 
@@ -36,9 +36,9 @@ def _last(x: Array, axis: int | None) -> tuple[Array, int]:
 
 def _check(bitorder: object) -> None:
     if not isinstance(bitorder, str):
-        raise TypeError(explain("bitorder", repr(bitorder), "'big' or 'little'", "choose one"))
+        raise TypeError(explain("bitorder", quoted(bitorder), "'big' or 'little'", "choose one"))
     if bitorder not in ("big", "little"):
-        raise ValueError(explain("bitorder", repr(bitorder), "'big' or 'little'", "choose one"))
+        raise ValueError(explain("bitorder", quoted(bitorder), "'big' or 'little'", "choose one"))
 
 
 def _by_engines(op: str, x: Array, layout: Layout, n: int, axis: Axis) -> Array:

@@ -25,7 +25,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.eager import session_of
 from distnb.client.session.session import Session
 from distnb.common import calling
-from distnb.common.errors import explain
+from distnb.common.errors import explain, quoted
 from distnb.common.interrupts import interrupts
 from distnb.geometry.axes import Block
 from distnb.geometry.layout import Ints, Layout, default_layout, on_engine
@@ -225,13 +225,13 @@ def _boundary(boundary: object, given: Sequence[Array]) -> Any:
         if boundary not in BOUNDARIES:
             words = ", ".join(map(repr, BOUNDARIES))
             raise ValueError(
-                explain("boundary", repr(boundary), f"one of {words}, or a number", "pass one")
+                explain("boundary", quoted(boundary), f"one of {words}, or a number", "pass one")
             )
         return boundary
     value = np.asarray(boundary)
     if value.ndim or value.dtype.kind not in "biufc":
         raise TypeError(
-            explain("boundary", repr(boundary), "a word or a number", "pass boundary='nearest'")
+            explain("boundary", quoted(boundary), "a word or a number", "pass boundary='nearest'")
         )
     for x in given:
         np.zeros(1, x.dtype)[...] = value.item()  # NumPy refuses what cannot be stored

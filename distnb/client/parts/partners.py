@@ -23,7 +23,7 @@ from distnb.client.session.session import Session
 from distnb.client.sparse.balance import balanced_cuts, costs_of, cut_anew, seconds_of
 from distnb.client.sparse.compressed import Compressed
 from distnb.client.sparse.structure import even, nearest, shares
-from distnb.common.errors import LayoutError, SessionError, explain
+from distnb.common.errors import LayoutError, SessionError, explain, quoted
 from distnb.geometry.layout import Ints
 
 __all__ = ["repartition", "together"]
@@ -194,7 +194,7 @@ def _balanced(x: Array | Compressed, by: str | ArrayLike, axis: int) -> Ints:
             return _by_time(x, axis)
         if by != "nnz":
             raise ValueError(
-                explain("by", repr(by), "'nnz', 'time' or weights", "pass one of these")
+                explain("by", quoted(by), "'nnz', 'time' or weights", "pass one of these")
             )
         if isinstance(x, Compressed):
             return balanced_cuts(x.stored)

@@ -23,7 +23,7 @@ from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
-from distnb.common.errors import SessionError, explain
+from distnb.common.errors import SessionError, explain, quoted
 from distnb.common.interrupts import interrupts
 from distnb.geometry.layout import Ints
 from distnb.ops.scalars import STORABLE
@@ -148,7 +148,7 @@ def session_asked(session: Session | None, like: object) -> Session | None:
 def copy_asked(copy: object) -> bool | None:
     """Return what ``copy=`` asks for: True, False, or None where it is needed."""
     if isinstance(copy, str):
-        raise ValueError(explain("copy", repr(copy), "True, False or None", "use one of these"))
+        raise ValueError(explain("copy", quoted(copy), "True, False or None", "use one of these"))
     return None if copy is None or copy is np._CopyMode.IF_NEEDED else bool(copy)
 
 

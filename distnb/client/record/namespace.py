@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from distnb.client.reach.decorators import ASKED, asks, gives, in_reach, makes_at_home
 from distnb.client.reach.whole_functions import Kind, Makes
-from distnb.common.errors import explain
+from distnb.common.errors import explain, quoted
 
 __all__ = ["DEVICE", "FUNCTIONS", "check_device", "stands_for"]
 
@@ -66,5 +66,5 @@ def check_device(device: str | None) -> None:
     """Raise ValueError for a device that there is not."""
     if device not in (None, DEVICE):
         raise ValueError(
-            explain("device", repr(device), f"{DEVICE!r}", "say where with dist= and session=")
+            explain("device", quoted(device), f"{DEVICE!r}", "say where with dist= and session=")
         )

@@ -27,6 +27,7 @@ from distnb.common.errors import (
     SessionError,
     check_count,
     explain,
+    quoted,
 )
 from distnb.common.machine import cores, node_memory
 from distnb.common.shared_segments import SharedSegment
@@ -200,7 +201,7 @@ def start(
     """
     count = check_count("n", cores() if n is None else n)
     if not isinstance(beside, bool | np.bool_):
-        raise TypeError(explain("beside", repr(beside), "True or False", "pass beside=True"))
+        raise TypeError(explain("beside", quoted(beside), "True or False", "pass beside=True"))
     timeout = _seconds(timeout)
     seconds = None if keep is None else keeping().seconds_of(keep)
     origin = "start", count

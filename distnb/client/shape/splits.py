@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from distnb.client.handle.indexing import one_axis
-from distnb.common.errors import explain
+from distnb.common.errors import explain, quoted
 
 __all__ = ["Splits"]
 
@@ -43,7 +43,9 @@ class Splits:
             self.parts = 0
         if self.parts < 1:
             raise ValueError(
-                explain("parts", repr(parts), "an integer >= 1", "leave it out for one per engine")
+                explain(
+                    "parts", quoted(parts), "an integer >= 1", "leave it out for one per engine"
+                )
             )
 
     def __len__(self) -> int:

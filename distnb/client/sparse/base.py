@@ -20,7 +20,7 @@ from distnb.client.shape.reshaping import new_lengths
 from distnb.client.sparse.scipys import is_scalar, result_of, supported
 from distnb.client.sparse.structure import SparseLayout
 from distnb.common.config import config
-from distnb.common.errors import GatherError, explain
+from distnb.common.errors import GatherError, explain, quoted
 from distnb.geometry.layout import Ints
 from distnb.measure.quantities import counted, three
 
@@ -101,7 +101,9 @@ class Sparse:
         """
         if format in ("bsr", "dia", "dok", "lil"):
             raise NotImplementedError(
-                explain("format", repr(format), "'csr', 'csc', 'coo'", "use .to_scipy() for others")
+                explain(
+                    "format", quoted(format), "'csr', 'csc', 'coo'", "use .to_scipy() for others"
+                )
             )
         if format not in (None, "csr", "csc", "coo"):
             raise ValueError(f"Format {format} is unknown.")

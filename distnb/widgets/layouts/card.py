@@ -65,8 +65,8 @@ def _page(
 
 
 def _picture(placed: Placed, facts: Facts, size: int | None, boxes: int) -> str:
-    """Return who owns what, where it lies on engines and is more than a number."""
-    if placed.layout.here or not placed.view.shape:
+    """Return who owns what, of elements on engines, where there is more than a number."""
+    if placed.layout.here or not placed.view.shape or 0 in placed.shape:
         return ""
     limits = ((boxes, boxes), (min(boxes, 4), min(boxes, 5)), (1, 1))
     pic = legible(placed, None, size, limits, _FRAME)

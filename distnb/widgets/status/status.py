@@ -10,7 +10,7 @@ from distnb.client.session.current import arrays_of
 from distnb.measure.quantities import counted, size_text
 from distnb.widgets.drawing.page import table_html, view
 
-__all__ = ["Status"]
+__all__ = ["Status", "listing"]
 
 _HEAD = ("rank", "process", "host", "MPI", "NumPy", "threads")
 
@@ -55,6 +55,13 @@ class Status:
         table = table_html(_HEAD, self.rows, (2, 3, 4, 5), "engines") if self.rows else ""
         more = "".join(f"<p>{escape(other)}</p>" for other in self.others)
         return view(f'<p class="lead">{escape(self.text)}</p>{table}{more}')
+
+
+def listing(arrays: Sequence[Any]) -> str:
+    """Return a table of arrays that have names, such as ``dnb.arrays()``."""
+    rows = [(x.name, x.facts, x.made.removeprefix("made at ")) for x in arrays]
+    table = table_html(("name", "array", "made at"), rows, (0, 1, 2), "arrays") if rows else ""
+    return view(table or "<p>no arrays with names</p>")
 
 
 def _arrays(session: Any) -> str:
