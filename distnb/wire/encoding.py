@@ -39,6 +39,9 @@ from distnb.wire.protocol import (
 __all__ = ["commands_of", "compared", "decode", "encode", "filled", "unpack"]
 
 
+#: Python's classes of what NumPy's scalars are written as.
+_PLAIN = NUMBERS | {str}
+
 _ALLOWED: dict[tuple[str, str], Any] = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
@@ -62,7 +65,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
         ),
         *(Layout, Grid, View),
         *axes.KINDS.values(),
-        *NUMBERS,
+        *_PLAIN,
     )
 }
 
@@ -90,7 +93,7 @@ def _sealed(cls: Any) -> Any:
 
 
 #: What messages get for the names of classes.
-_NAMED = {name: cls if cls in NUMBERS else _sealed(cls) for name, cls in _ALLOWED.items()}
+_NAMED = {name: cls if cls in _PLAIN else _sealed(cls) for name, cls in _ALLOWED.items()}
 
 
 class _DataUnpickler(pickle.Unpickler):
@@ -106,7 +109,7 @@ class _DataUnpickler(pickle.Unpickler):
 
 
 class _PlainPickler(pickle.Pickler):
-    """Writes NumPy's scalars, which may be among lengths and indices, as Python's."""
+    """Writes NumPy's scalars, which may be among lengths, indices and words, as Python's."""
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, np.generic):

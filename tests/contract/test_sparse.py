@@ -399,6 +399,8 @@ BAD = [
     (NotImplementedError, "layout", lambda: sparse.eye_array(3).redistribute("cyclic")),
     (dnb.LayoutError, "cuts", lambda: sparse.csr_array((3, 3), dist=("irregular", (0, 1)))),
     (ValueError, "float16", lambda: sparse.csr_array((3, 3), dtype="f2")),
+    (ValueError, "not support dtype", lambda: sparse.eye_array(3).astype("U3")),
+    (IndexError, "one; flatten it", lambda: sparse.eye_array(3, format="csc")[[[0, 1]]]),
     (ValueError, "negative", lambda: sparse.csr_array((3, -3))),
     (ValueError, "inconsistent", lambda: sparse.eye_array(3) / sparse.eye_array(2)),
 ]

@@ -426,3 +426,5 @@ def test_numbers_of_numpy_travel_as_pythons():
     (found,) = decode(encode(Batch(1, 0, (command,)))).commands
     assert found == command
     assert [type(n) for n in (*found.operand.view.shape, *found.operand.view.dims[0])] == [int] * 4
+    (found,) = decode(encode(Batch(1, 0, (Ask(0, np.str_("clocks")),)))).commands
+    assert (type(found.what), found.what) == (str, "clocks")

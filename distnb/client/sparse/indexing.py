@@ -206,9 +206,8 @@ def _two(rows: Positions, columns: Positions) -> Key:
 
 def _line(index: Positions) -> Any:
     if index.ndim != 1:
-        raise NotImplementedError(
-            explain("index array", f"{index.ndim} axes", "one", "flatten it, and index again")
-        )
+        do = "flatten it, and index again"
+        raise IndexError(explain("index array", f"{index.ndim} axes", "one", do))
     return index
 
 

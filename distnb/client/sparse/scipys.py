@@ -47,9 +47,8 @@ def is_matrix(x: object) -> bool:
 
 def supported(dtype: DTypeLike) -> np.dtype:
     """Return a dtype that sparse arrays can have; raises what SciPy raises for others."""
-    found = numeric(dtype)
-    _small(found.char)
-    return found
+    _small(np.dtype(dtype).char)
+    return numeric(dtype)
 
 
 def index_dtype(*largest: int) -> np.dtype:
