@@ -929,6 +929,7 @@ class DistArray(Array):
     # -- reductions --------------------------------------------------------------------------
 
     @reduces("sum")
+    @in_reach(np.ndarray.sum, "sums")
     def sum(
         self,
         axis: Axes = None,
@@ -942,6 +943,7 @@ class DistArray(Array):
         return reduce("sum", self, axis, dtype, out, keepdims, initial, where)
 
     @reduces("prod")
+    @in_reach(np.ndarray.prod, "sums")
     def prod(
         self,
         axis: Axes = None,
@@ -955,6 +957,7 @@ class DistArray(Array):
         return reduce("prod", self, axis, dtype, out, keepdims, initial, where)
 
     @reduces("min")
+    @in_reach(np.ndarray.min, "sums")
     def min(
         self,
         axis: Axes = None,
@@ -967,6 +970,7 @@ class DistArray(Array):
         return reduce("min", self, axis, None, out, keepdims, initial, where)
 
     @reduces("max")
+    @in_reach(np.ndarray.max, "sums")
     def max(
         self,
         axis: Axes = None,
@@ -979,6 +983,7 @@ class DistArray(Array):
         return reduce("max", self, axis, None, out, keepdims, initial, where)
 
     @reduces("any")
+    @in_reach(np.ndarray.any, "exact")
     def any(
         self,
         axis: Axes = None,
@@ -990,6 +995,7 @@ class DistArray(Array):
         return reduce("any", self, axis, None, out, keepdims, np._NoValue, where)
 
     @reduces("all")
+    @in_reach(np.ndarray.all, "exact")
     def all(
         self,
         axis: Axes = None,
