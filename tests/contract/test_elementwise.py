@@ -716,6 +716,7 @@ def test_functions_by_vectors_are_numpys_to_four_ulp(session, monkeypatch, name,
         getattr(np, name)(a),
         getattr(dnb, name)(a),
         getattr(np, name)(a, out=out),
+        getattr(dnb, name)(a, out=dnb.empty(n)),
         getattr(dnb, name)(a[::-1])[::-1],
         getattr(dnb, name)(a, where=a > 0.5, out=dnb.zeros(n)) + 0.0,
     ):

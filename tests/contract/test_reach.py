@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view as windows_of
 import distnb as dnb
 from distnb.client.array import distarray
 from distnb.client.linalg import products
+from distnb.client.math import ufuncs
 from distnb.client.reach import pace, small_steps, whole_functions
 from distnb.client.recovery import shared_memory
 from distnb.client.session import large_steps
@@ -808,6 +809,35 @@ def test_results_of_small_functions_are_their_own():
     assert a.cumsum(out=total) is total
     assert np.add.accumulate(a, out=total) is total
     assert total.tolist() == [0, 1, 3, 6, 10, 15]
+
+
+@at_home
+def test_outputs_of_small_functions_are_written_by_numpy(monkeypatch):
+    for room in (distarray, ufuncs):
+        monkeypatch.delattr(room, "elementwise")
+    calls = [
+        lambda x, y, out: np.clip(x, 2, 7, out=out),
+        lambda x, y, out: np.clip(x, y, 9, out),
+        lambda x, y, out: x.clip(2, 7, out=out),
+        lambda x, y, out: np.divide(x, y, out=out, where=y > 4),
+        lambda x, y, out: np.sqrt(x, out=out, where=False),
+        lambda x, y, out: np.add(x, 1, out, where=(x < 5)[0]),
+        lambda x, y, out: np.cumsum(x, 0, None, out),
+        lambda x, y, out: np.round(x / 7, 1, out=out),
+        lambda x, y, out: np.take(x, [2, 0, 1], axis=0, out=out),
+    ]
+    for call, third in itertools.product(calls, (0, 1, 2)):
+        data = [numbered((3, 4)), numbered((3, 4))[::-1].copy(), np.full((3, 4), 0.5)]
+        arrays = [dnb.array(x) for x in data]
+        assert call(*arrays[:2], arrays[third]) is arrays[third]
+        call(*data[:2], data[third])
+        for found, wanted in zip(arrays, data, strict=True):
+            same(found, wanted)
+    fixed = dnb.ones(3)
+    fixed.flags.writeable = False
+    with pytest.raises((ValueError, NameError)):
+        np.clip(dnb.ones(3), 2, 3, out=fixed)
+    same(fixed, np.ones(3))
 
 
 @at_home

@@ -930,6 +930,7 @@ class DistArray(Array):
     # -- reductions --------------------------------------------------------------------------
 
     @reduces("sum")
+    @in_reach(np.ndarray.sum, "sums")
     def sum(
         self,
         axis: Axes = None,
@@ -943,6 +944,7 @@ class DistArray(Array):
         return reduce("sum", self, axis, dtype, out, keepdims, initial, where)
 
     @reduces("prod")
+    @in_reach(np.ndarray.prod, "sums")
     def prod(
         self,
         axis: Axes = None,
@@ -956,6 +958,7 @@ class DistArray(Array):
         return reduce("prod", self, axis, dtype, out, keepdims, initial, where)
 
     @reduces("min")
+    @in_reach(np.ndarray.min, "sums")
     def min(
         self,
         axis: Axes = None,
@@ -968,6 +971,7 @@ class DistArray(Array):
         return reduce("min", self, axis, None, out, keepdims, initial, where)
 
     @reduces("max")
+    @in_reach(np.ndarray.max, "sums")
     def max(
         self,
         axis: Axes = None,
@@ -980,6 +984,7 @@ class DistArray(Array):
         return reduce("max", self, axis, None, out, keepdims, initial, where)
 
     @reduces("any")
+    @in_reach(np.ndarray.any, "exact")
     def any(
         self,
         axis: Axes = None,
@@ -991,6 +996,7 @@ class DistArray(Array):
         return reduce("any", self, axis, None, out, keepdims, np._NoValue, where)
 
     @reduces("all")
+    @in_reach(np.ndarray.all, "exact")
     def all(
         self,
         axis: Axes = None,

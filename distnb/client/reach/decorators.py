@@ -52,8 +52,11 @@ def in_reach(
             found = None
             if reduces is not None and args and isinstance(args[0], Array):
                 found = reduction(reduces, args[0], args[1:], options)
-            if found is None and (len(args) <= most or args[most] is None):
+            out = args[most] if len(args) > most else None
+            if found is None and out is None:
                 found = step(run, function, kind, args, options)
+            elif found is None and len(args) == most + 1 and "out" not in options:
+                found = step(run, function, kind, args[:most], {**options, "out": out})
             if found is None and args and not isinstance(args[0], _ARRAYS):
                 found = _by_method(f.__name__, args, options)
             return f(*args, **options) if found is None else found

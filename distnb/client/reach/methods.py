@@ -25,7 +25,6 @@ from distnb.client.reach.small_steps import (
 from distnb.client.reach.small_views import indexed, laid, with_units
 from distnb.common.config import config
 from distnb.ops import table
-from distnb.ops.fast import FAST
 
 __all__ = [
     "calls",
@@ -232,11 +231,9 @@ def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
         return _reduced(ufunc, inputs[0], options)
     if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
         return None
-    if config.math != "numpy" and ufunc.__name__ in FAST:
+    if "out" not in options or len(options) > 1 + ("where" in options):
         return None
-    if len(options) == 1 and "out" in options:
-        return quick_out(ufunc, inputs, options["out"][0])
-    return None
+    return quick_out(ufunc, inputs, options["out"][0], options.get("where", True))
 
 
 def reshaped(x: Any, shape: Shape) -> Any:

@@ -14,7 +14,7 @@ cpdef quick_pair(object ufunc, object run, Fields x, object y, bint swap=*, bint
 cpdef quick_one(object run, Fields x, bint seen=*)
 @cython.locals(second=Fields)
 cpdef bint quick_into(object run, Fields out, object other)
-cpdef quick_out(object run, object inputs, object out)
+cpdef quick_out(object run, object inputs, object out, object where=*)
 cpdef of_ufunc(object ufunc, tuple inputs, bint seen=*)
 cpdef of_call(object ufunc, tuple inputs, dict options, bint seen=*)
 cpdef of_scalars(object run, object inputs, bint seen=*)

@@ -61,6 +61,8 @@ _USUAL_UFUNCS = {
 }
 #: Those of which NumPy warns that an output is no positional argument of theirs.
 _WARNS = frozenset((np.maximum, np.minimum))
+#: Options of ufuncs for what is there already.
+_INTO = frozenset(("out", "where"))
 #: Types of items of a list that is an index.
 _POSITIONS = frozenset(kind for kind in SCALARS if np.dtype(kind).kind in "iub")
 #: Where the line of the user's is that was seen last (the globals of its module).
@@ -279,20 +281,29 @@ def of_call(
         into = not options and len(inputs) == ufunc.nargs == ufunc.nin + 1
         return quick_out(ufunc, inputs[:-1], inputs[-1]) if into and ufunc not in _WARNS else None
     if options:
-        out = len(options) == 1 and "out" in options
-        return quick_out(ufunc, inputs, options["out"]) if out else None
+        into = "out" in options and _INTO.issuperset(options)
+        where = options.get("where", True)
+        return quick_out(ufunc, inputs, options["out"], where) if into else None
     found = of_scalars(ufunc, inputs, seen) if type(inputs[0]) in SCALARS else None
     return of_ufunc(ufunc, inputs, seen) if found is None else found
 
 
-def quick_out(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLike) -> Any:
-    """Do an elementwise operation into an array, as :func:`quick`; None if it is another one."""
-    taken = _taken((*inputs, out)) if isinstance(out, Array) else None
+def quick_out(
+    run: Callable[..., Any], inputs: Sequence[ArrayLike], out: ArrayLike, where: ArrayLike = True
+) -> Any:
+    """Do an elementwise operation into an array, as :func:`quick`; None if it is another one.
+
+    Where a mask is false, the array keeps what it has.
+    """
+    if config.math != "numpy" and run.__name__ in FAST:
+        return None
+    taken = _taken((*inputs, out, where)) if isinstance(out, Array) else None
     if taken is None or not isinstance(out, Array):
         return None
-    *args, near = taken[1]
+    *args, near, mask = taken[1]
+    given = {"out": near} if mask is True else {"out": near, "where": mask}
     try:
-        in_context().run(run, *args, out=near)  # of some, NumPy does not want it by its position
+        in_context().run(run, *args, **given)  # of some, NumPy does not want it by its position
     except BaseException as error:
         refused(error)
         return None

@@ -23,6 +23,7 @@ from distnb.client.handle.fields import Fields, fits, fresh, is_away, near_of, s
 from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
 from distnb.client.reach.admission import admitted, is_mine
 from distnb.client.reach.rehearsal import part, promise
+from distnb.client.reach.small_steps import refused
 from distnb.client.reach.small_views import laid, turned
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
@@ -103,9 +104,7 @@ def step(
     """Return what NumPy's function returns; None if it is not to do it, or raises."""
     arrays: list[Any] = []
     if options and not _OURS.isdisjoint(options):
-        if [k for k in options if k in _OURS and options[k] is not None]:
-            return None
-        options = {k: v for k, v in options.items() if k not in _OURS}
+        return _with_ours(numpys, function, kind, args, options)
     try:
         nears = [x if type(x) in _PLAIN else _near(x, arrays, kind) for x in args]
         named = options and _named(options, arrays, kind)
@@ -137,6 +136,43 @@ def step(
     if plain and (home or kind == "elementwise"):
         return laid(session, found, () if home else [x for x in arrays if is_away(x)])
     return _results(session, found, promised)
+
+
+def _with_ours(
+    numpys: _Run, function: _Run, kind: Kind, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Do a step with an output, or with options for engines that are None."""
+    given = [k for k in options if k in _OURS and options[k] is not None]
+    rest = {k: v for k, v in options.items() if k not in _OURS}
+    if not given:
+        return step(numpys, function, kind, args, rest)
+    return _into(options["out"], numpys, kind, args, rest) if given == ["out"] else None
+
+
+def _into(
+    out: Any, numpys: _Run, kind: Kind, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Return an output in reach that NumPy's function writes into; None if it is not to do it."""
+    arrays: list[Any] = []
+    if not isinstance(out, Fields) or out.single or not out.writeable:
+        return None
+    try:
+        nears = [_near(x, arrays, kind) for x in args]
+        named = options and _named(options, arrays, kind)
+        near = _near(out, arrays, kind)
+    except _RefusedError:
+        return None
+    if _home(kind, arrays, args, options) is None:
+        return None
+    try:
+        in_context().run(numpys, *nears, out=near, **named)
+    except BaseException as error:
+        return refused(error)
+    if not stayed(out, near):
+        out[...] = near  # type: ignore[index]
+    if FLAGS:
+        tell(numpys.__name__)
+    return out
 
 
 def _named(options: dict[str, Any], arrays: list[Any], kind: Kind) -> dict[str, Any]:
