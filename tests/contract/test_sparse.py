@@ -403,6 +403,7 @@ BAD = [
     (IndexError, "one; flatten it", lambda: sparse.eye_array(3, format="csc")[[[0, 1]]]),
     (ValueError, "negative", lambda: sparse.csr_array((3, -3))),
     (ValueError, "inconsistent", lambda: sparse.eye_array(3) / sparse.eye_array(2)),
+    (ValueError, "a number", lambda: sparse.kron(sparse.eye_array(3), 2)),
 ]
 
 

@@ -403,7 +403,10 @@ def _in_one_line(
 def _coo(x: object, session: Session) -> Any:
     """Return a block as triplets on engines."""
     if not is_sparse(x):
-        return csr_array(dense_of(x, session)).tocoo()
+        dense = dense_of(x, session)
+        if not dense.ndim:
+            raise ValueError(explain("block", "a number", "an array", "pass [[number]]"))
+        return csr_array(dense).tocoo()
     found: Any = x.tocoo() if isinstance(x, Sparse) else coo_array(x, session=session)
     if found.ndim == 2:
         return found
