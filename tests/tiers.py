@@ -4,8 +4,8 @@ A test is in the tier that ``pytest.mark.tier`` names, on itself or on its modul
 *quick* in ``tests/unit`` if it does not use the fixture ``session``, and *test* elsewhere. Two marks
 make *test* smaller than *test-all*:
 
-- ``cases(n)``: of a function's parameters only so many, evenly chosen; in the contract four, else,
-  and two where it runs again in processes of its own;
+- ``cases(n)``: of a function's parameters only so many, evenly chosen among those that have values
+  that no other has; in the contract three, else, and two where it runs again in processes of its own;
 - ``ways(...)``: the contract runs on three engines in this process, and what uses MPI runs on MPICH;
   a test runs in other ways where something can differ there, and these are named. Those of a whole
   module are taken by turns: about six of its functions run in each. ``ways(..., every=True)`` has
@@ -129,7 +129,7 @@ def _marked(item, counts=lambda place, mark: True):
 
 
 #: Cases of a function of the contract that run before a release only, beyond so many.
-_CASES = int(os.environ.get("DISTNB_TEST_CASES", "4"))
+_CASES = int(os.environ.get("DISTNB_TEST_CASES", "3"))
 
 
 def _some_cases(items):
@@ -140,5 +140,26 @@ def _some_cases(items):
         thinned = mark or _inside(_CONTRACT, item.path)
         key = (item.path, item.originalname) if thinned else item
         groups.setdefault(key, (mark.args[0] if mark else _CASES, []))[1].append(item)
-    keep = {x for n, group in groups.values() for x in some(group, n)}
+    keep = {x for n, group in groups.values() for x in varied(group, n)}
     return [item for item in items if item in keep]
+
+
+def varied(cases, n):
+    """Return so many cases of a function, evenly chosen among those that show most new values.
+
+    In a product of parameters cases at even distances would all have the same value of one of them.
+    """
+    if n >= len(cases):
+        return cases
+    found, seen = [], set()
+    for k in range(n):
+        at = k * len(cases) // n
+        left = [case for case in cases[at:] + cases[:at] if case not in found]
+        found.append(max(left, key=lambda case: len(_values(case) - seen)))
+        seen |= _values(found[-1])
+    return found
+
+
+def _values(case):
+    """Return the values of a case's parameters, as its name has them; all processes agree on these."""
+    return set(enumerate(case.callspec.id.split("-")))

@@ -35,6 +35,21 @@ def test_some_are_evenly_chosen(tier, n):
     assert sorted(set(found)) == found
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_cases_of_a_product_have_as_many_values_as_can_be(n):
+    """At even distances three of them would all have the same second one."""
+    ids = [f"{a}-{b}" for a in "xyz" for b in "1234"]
+    cases = [SimpleNamespace(callspec=SimpleNamespace(id=name)) for name in ids]
+    first, second = zip(*(x.callspec.id.split("-") for x in tiers.varied(cases, n)), strict=True)
+    assert (len(set(first)), len(set(second))) == (min(n, 3), n)
+    assert tiers.varied(cases, len(cases)) == cases
+
+
+def test_cases_of_one_parameter_are_evenly_chosen():
+    cases = [SimpleNamespace(callspec=SimpleNamespace(id=str(k))) for k in range(10)]
+    assert tiers.varied(cases, 3) == [cases[0], cases[3], cases[6]]
+
+
 def function_of(module, name, *marks):
     """Return a test of a module of the contract, with the marks of its own and of the module."""
     found = SimpleNamespace(module=module, name=name, nodeid=name)
