@@ -1198,6 +1198,23 @@ def test_seeds_have_any_length(session):
     assert str(dnb.random.default_rng(1)).startswith("Generator(Philox")
 
 
+@pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
+@pytest.mark.parametrize("kind", ["f4", "D", "i8"])
+def test_an_element_that_is_masked_is_no_number(session, kind):
+    def written(xp, write):
+        x = xp.ones(4, dtype=kind)
+        write(x)
+        return x
+
+    for write in (
+        lambda x: x.__setitem__(1, np.ma.masked),
+        lambda x: x.__setitem__(-1, np.ma.array(5.0)),
+        lambda x: x.real.flat.__setitem__(1, np.ma.array([5.0], mask=kind != "i8")[0]),
+        lambda x: x.fill(np.ma.masked),
+    ):
+        agree(lambda w=write: written(np, w), lambda w=write: written(dnb, w))
+
+
 @pytest.mark.parametrize("place", ["auto", "engines"])
 def test_results_are_arrays_if_that_is_asked_for(session, place):
     with setting(place=place, cutoff=0 if place == "engines" else 1 << 20):

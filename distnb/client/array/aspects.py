@@ -192,6 +192,10 @@ def fill(x: Array, value: ArrayLike) -> None:
         value = bool(value)  # as the truth of any object
     elif np.ndim(value):
         np.empty((), x.dtype).fill(np.ones(1) if isinstance(value, Array) else value)
+    elif isinstance(value, np.ma.MaskedArray):  # which has a number, or tells that it has none
+        one = np.empty((), x.dtype)
+        from_users_line(one.fill, value)
+        value = one
     x[...] = value
 
 

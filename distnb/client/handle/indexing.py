@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.batching.call_sites import from_users_line
 from distnb.client.handle.arguments import Axes, Shape, Subscript
 from distnb.common.errors import explain, quoted
 from distnb.geometry.layout import Ints
@@ -51,8 +52,8 @@ def check_levels(value: Any, ndim: int, dtype: np.dtype, element: bool) -> Any:
         np.empty((), dtype)[...] = value
     if not ndim:
         one = np.empty(1, dtype)
-        if isinstance(value, list | tuple):
-            one[0] = value
+        if isinstance(value, list | tuple | np.ma.MaskedArray):  # NumPy may warn of the last one
+            from_users_line(one.__setitem__, 0, value)
             return one[0] if element else value
         if np.ndim(value):  # NumPy says whether that is a number
             one[0] = np.zeros(np.shape(value), dtype)
