@@ -839,6 +839,8 @@ def test_an_import_in_a_shell_ends_tracebacks_at_the_users_line(shell, session, 
     shell.run_cell("import distnb as dnb")
     shell.run_line_magic("unload_ext", "distnb")
     importlib.reload(dnb)
+    assert "; write session" in repr(dnb.arrays())
+    assert repr(dnb.arrays()).endswith("or %load_ext distnb in a notebook")
     for _ in range(2):
         text = shown_error(shell, capsys, "dnb.concatenate(dnb.ones((2, 4)), dnb.ones((2, 5)))")
         assert "/distnb/" not in text

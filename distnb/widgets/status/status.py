@@ -61,7 +61,7 @@ def listing(arrays: Sequence[Any]) -> str:
     """Return a table of arrays that have names, such as ``dnb.arrays()``."""
     rows = [(x.name, x.facts, x.made.removeprefix("made at ")) for x in arrays]
     table = table_html(("name", "array", "made at"), rows, (0, 1, 2), "arrays") if rows else ""
-    return view(table or "<p>no arrays with names</p>")
+    return view(table or f"<p>{escape(repr(arrays))}</p>")
 
 
 def _arrays(session: Any) -> str:
