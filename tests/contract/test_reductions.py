@@ -186,6 +186,12 @@ def test_empty_arrays(books):
     agree(lambda: np.max(np.zeros((0, 2)), 1), lambda: np.max(dnb.zeros((0, 2)), 1))
 
 
+def test_words_are_no_axes(session):
+    for word in ("rows", b"rows"):
+        with pytest.raises(TypeError, match=f"^axis: got {word!r}, expected an integer"):
+            dnb.ones((3, 4)).mean(axis=word)
+
+
 def test_scalars(books):
     x, a = np.array(2.5), dnb.array(2.5)
     for name in NAMES:

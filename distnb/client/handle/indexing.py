@@ -92,7 +92,8 @@ def several(axis: Axes) -> tuple[Any, ...]:
     try:
         return (operator.index(given),)
     except TypeError:
-        return tuple(given) if np.iterable(given) else (given,)
+        listed = np.iterable(given) and not isinstance(given, str | bytes)
+        return tuple(given) if listed else (given,)
 
 
 def some_axes(axis: Axes, ndim: int) -> Ints:

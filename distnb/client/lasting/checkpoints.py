@@ -22,7 +22,7 @@ from distnb.client.files.writing import wait_for_writers, write
 from distnb.client.handle.array import Array
 from distnb.client.handle.copies import seen
 from distnb.client.lasting.assembled import dense_parts, parts_of
-from distnb.client.lasting.kept_arrays import named_arrays
+from distnb.client.lasting.kept_arrays import named_arrays, to_have_names
 from distnb.client.lasting.manifests import (
     MANIFEST,
     Entry,
@@ -317,9 +317,7 @@ def _chosen(session: Session, names: tuple[str, ...] | None) -> dict[str, Any]:
         raise KeyError(explain("checkpoint", f"names {unknown}", expected, "name these"))
     found = there if names is None else {name: there[name] for name in names}
     if not found:
-        raise ValueError(
-            explain("checkpoint", "no arrays with names", "some", 'write session["T"] = T')
-        )
+        raise ValueError(explain("checkpoint", "no arrays with names", "some", to_have_names()))
     return found
 
 

@@ -37,7 +37,7 @@ from distnb.wire.protocol import Ask, Bind, Create, Operand
 if TYPE_CHECKING:
     from distnb.client.recovery.keeping import Keeping, Kept
 
-__all__ = ["NOTEBOOKS", "Names", "arrays", "attach", "list_arrays", "named_arrays"]
+__all__ = ["NOTEBOOKS", "Names", "arrays", "attach", "list_arrays", "named_arrays", "to_have_names"]
 
 #: Why what engines were writing is lost.
 _TORN = "the notebook ended while engines were writing it"
@@ -100,6 +100,12 @@ def named_arrays(session: Session) -> dict[str, Any]:
     for look in NOTEBOOKS:
         session.extensions[Names].note(look(session))
     return session.extensions[Names].all(session.named)
+
+
+def to_have_names() -> str:
+    """Return what gives arrays names: those of variables are known by the extension."""
+    more = "" if NOTEBOOKS else ", or %load_ext distnb in a notebook"
+    return f'write session["T"] = T{more}'
 
 
 def _made_at(session: Session, name: str, x: object) -> str:
@@ -459,7 +465,7 @@ class Table(tuple[Listed, ...]):
         lines = [
             f"{x.name:{width}}  {x.facts}  {m}".rstrip() for x, m in zip(self, made, strict=True)
         ]
-        return "\n".join(lines) or "no arrays with names"
+        return "\n".join(lines) or f"no arrays with names; {to_have_names()}"
 
     def _repr_html_(self) -> str:
         return str(Placement.views.listing(self))

@@ -9,6 +9,7 @@ from typing import Any
 from distnb.client.session.current import arrays_of
 from distnb.measure.quantities import counted, size_text
 from distnb.widgets.drawing.page import table_html, view
+from distnb.widgets.drawing.text import shorten
 
 __all__ = ["Status", "listing"]
 
@@ -59,9 +60,10 @@ class Status:
 
 def listing(arrays: Sequence[Any]) -> str:
     """Return a table of arrays that have names, such as ``dnb.arrays()``."""
-    rows = [(x.name, x.facts, x.made.removeprefix("made at ")) for x in arrays]
+    made = [shorten(x.made.removeprefix("made at "), 80) for x in arrays]
+    rows = [(shorten(x.name, 30), x.facts, m) for x, m in zip(arrays, made, strict=True)]
     table = table_html(("name", "array", "made at"), rows, (0, 1, 2), "arrays") if rows else ""
-    return view(table or "<p>no arrays with names</p>")
+    return view(table or f"<p>{escape(repr(arrays))}</p>")
 
 
 def _arrays(session: Any) -> str:
