@@ -17,8 +17,8 @@ from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 import distnb as dnb
 from distnb.client.array import distarray
-from distnb.client.linalg import products
-from distnb.client.math import ufuncs
+from distnb.client.linalg import factorizations, products
+from distnb.client.math import composed, ufuncs
 from distnb.client.reach import pace, small_steps, whole_functions
 from distnb.client.recovery import shared_memory
 from distnb.client.session import large_steps
@@ -838,6 +838,21 @@ def test_outputs_of_small_functions_are_written_by_numpy(monkeypatch):
     with pytest.raises((ValueError, NameError)):
         np.clip(dnb.ones(3), 2, 3, out=fixed)
     same(fixed, np.ones(3))
+
+
+@at_home
+def test_matrices_and_numbers_at_home_are_mended_by_numpy(monkeypatch):
+    monkeypatch.delattr(factorizations, "svd")
+    monkeypatch.delattr(composed, "_make_finite")
+    x = numbered((5, 3))
+    a = dnb.array(x)
+    same(np.linalg.pinv(a), np.linalg.pinv(x))
+    same(np.linalg.matrix_rank(a, hermitian=False), np.linalg.matrix_rank(x))
+    x[1, :2] = a[1, :2] = np.nan, np.inf
+    same(np.nan_to_num(a, nan=2.0), np.nan_to_num(x, nan=2.0))
+    with pytest.raises(NameError):  # what is written is written with its array
+        np.nan_to_num(a, copy=False)
+    same(a, x)
 
 
 @at_home

@@ -625,7 +625,7 @@ def _residuals(a: Array, x: Array, b: Array) -> Array:
     return (rest.conj() * rest).real.sum(axis=0)
 
 
-@stands_for(np.linalg.pinv)
+@stands_for(np.linalg.pinv, small="home")
 def pinv(
     a: ArrayLike,
     rcond: ArrayLike | None = None,
@@ -689,7 +689,7 @@ def _inexact(dtype: np.dtype) -> np.dtype:
     return np.dtype(dtype if dtype.kind in "fc" else np.float64)
 
 
-@stands_for(np.linalg.matrix_rank)
+@stands_for(np.linalg.matrix_rank, small="home")
 def matrix_rank(
     A: ArrayLike,
     tol: ArrayLike | None = None,

@@ -199,7 +199,15 @@ def isneginf(x: ArrayLike, out: Array | None = None) -> Array:
     return elementwise("logical_and", elementwise("isinf", asarray(x)), sign, out=out)
 
 
-@stands_for(np.nan_to_num, scalar=True)
+def _finite_copy(x: Any, copy: bool = True, *args: object, **options: Any) -> Any:
+    """Return NumPy's copy; what is to be written into its operand is for the long way."""
+    if not copy:
+        raise ValueError
+    numpys: Any = np.nan_to_num
+    return numpys(x, True, *args, **options)
+
+
+@stands_for(np.nan_to_num, scalar=True, small="elementwise", near=_finite_copy)
 def nan_to_num(
     x: ArrayLike,
     copy: bool = True,
