@@ -39,9 +39,6 @@ from distnb.wire.protocol import (
 __all__ = ["commands_of", "compared", "decode", "encode", "filled", "unpack"]
 
 
-#: Python's classes of what NumPy's scalars are written as.
-_PLAIN = NUMBERS | {str}
-
 _ALLOWED: dict[tuple[str, str], Any] = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
@@ -65,7 +62,8 @@ _ALLOWED: dict[tuple[str, str], Any] = {
         ),
         *(Layout, Grid, View),
         *axes.KINDS.values(),
-        *_PLAIN,
+        *NUMBERS,
+        str,  # which words are that are NumPy's
     )
 }
 
@@ -92,8 +90,22 @@ def _sealed(cls: Any) -> Any:
     return _Sealed(cls.__name__, (), {"__slots__": (), "__new__": new})
 
 
+class _Word(metaclass=_Sealed):
+    """What messages get for ``str``: text is as it is, for that of anything else may be endless."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Any:
+        if type(text) is not str:
+            raise pickle.UnpicklingError(
+                f"message: got {type(text).__name__}, expected text; send data only"
+            )
+        return text
+
+
 #: What messages get for the names of classes.
-_NAMED = {name: cls if cls in _PLAIN else _sealed(cls) for name, cls in _ALLOWED.items()}
+_NAMED = {name: cls if cls in NUMBERS else _sealed(cls) for name, cls in _ALLOWED.items()}
+_NAMED["builtins", "str"] = _Word
 
 
 class _DataUnpickler(pickle.Unpickler):

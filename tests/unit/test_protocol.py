@@ -317,6 +317,9 @@ def test_a_refusal_does_not_show_what_was_sent():
     """That may be as deep as it likes, or double with each byte."""
     deep = b"\x80\x04)" + b"\x85" * 100_000 + b"."
     doubling = b"\x80\x04)" + b"2\x86" * 200 + b"."
+    of_text = b"\x80\x04\x8c\x08builtins\x8c\x03str\x93" + doubling[2:-1] + b"\x85R."
+    with pytest.raises(pickle.UnpicklingError, match="got tuple, expected text"):
+        decode(of_text)
     for message in (deep, doubling):
         with pytest.raises(pickle.UnpicklingError, match="got tuple, expected a batch"):
             decode(message)
