@@ -108,10 +108,16 @@ def test_results_of_earlier_turns_of_a_loop_are_not_made(cluster, gate):
     w = World(cluster)
     plant(cluster, 1, "name == 'Reduce'", gate.stand)
     w.sums, over = w.dist.a.sum(), dnb.zeros_like(w.dist.a)
-    for i in range(30):
-        last = np.sin(w.dist.a) * np.cos(w.dist.a) + i
-        np.multiply(w.dist.a, i, out=over)
-    over += last
+    last = None
+
+    def loop():
+        nonlocal last, over
+        for i in range(30):
+            last = np.sin(w.dist.a) * np.cos(w.dist.a) + i
+            np.multiply(w.dist.a, i, out=over)
+        over += last
+
+    cluster.recorder.together(loop)  # in one batch: who sends several waits for those at the gate
     with CtrlC(0.1, after=gate.come):
         last.to_numpy()
     support.heal(cluster)
