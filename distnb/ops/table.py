@@ -39,6 +39,7 @@ __all__ = [
     "Elementwise",
     "Reduction",
     "elementwise_layout",
+    "is_associative",
     "kept_layout",
     "reduction_layout",
     "result_dtypes",
@@ -47,6 +48,7 @@ __all__ = [
     "sorted_layout",
     "sorting_layout",
     "standin",
+    "total_dtype",
     "uncast",
 ]
 
@@ -271,6 +273,9 @@ LOCALS: dict[str, Callable[..., Any]] = {
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.
 UFUNC_REDUCTIONS = {row.ufunc.__name__: row for row in REDUCTIONS.values() if row.ufunc}
 
+#: What NumPy's loops of float16 carry on in single precision, within a reduction.
+_CARRIED = frozenset(("add", "divide", "multiply", "subtract"))
+
 #: Collectives that write files; whose names begin so, and are none of these, read them.
 FILE, WRITING = "file.", frozenset(("file.append", "file.table", "file.write"))
 
@@ -287,6 +292,16 @@ CREATIONS: dict[str, tuple[str, ...]] = {
     "same": ("place",),
     "lost": ("place",),
 }
+
+
+def is_associative(ufunc: str, dtype: np.dtype) -> bool:
+    """Tell whether running totals of parts can be combined: NumPy rounds each of float16."""
+    return ufunc in UFUNC_REDUCTIONS and dtype.char != "e"
+
+
+def total_dtype(ufunc: str, dtype: np.dtype) -> np.dtype:
+    """Return in which dtype a reduction goes on from element to element."""
+    return np.dtype(np.float32) if dtype.char == "e" and ufunc in _CARRIED else dtype
 
 
 def standin(x: Any) -> Any:

@@ -39,6 +39,11 @@ class Ratio(float):
 UFUNCS = ("subtract", "divide", "left_shift", "arctan2", "floor_divide", "less", "hypot")
 
 CASES = {
+    "masks that count": tuple(
+        f"xp.{name}(A([[3, 2], [3, 4]], 'f4'), axis=0, where={mask})"
+        for name in ("mean", "var", "nanstd")
+        for mask in ("-1", "[-1, 2]", "[[2], [0]]")
+    ),
     "masked reductions": tuple(
         f"xp.{name}.reduce(A([[1, 2, 3], [4, 5, 6]], '{kind}'), {more}, where={mask})"
         for name, kind in (*((name, "i4") for name in UFUNCS[:-1]), ("hypot", "f4"), ("less", "?"))

@@ -101,6 +101,22 @@ def test_rounding_along_split_axes(session):
     assert np.abs(found - exact).max() <= np.abs(np.cumsum(x) - exact).max() * 2 + 1e-13
 
 
+@pytest.mark.parametrize("x", [[20000] * 6 + [-20000] * 6, [3e4, 3e4, 1e-4, 1e4, 7, 0.3] * 50])
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+def test_half_precision_is_rounded_where_numpy_rounds_it(session, x):
+    """At each step of running totals, and at the end of a segment, wherever engines' parts end."""
+    x = np.array(x, np.float16)
+    for place in ("engines", "notebook"):
+        with setting(place=place):
+            for shape in ((-1,), (-1, 2)):
+                rows = x.reshape(shape)
+                a = dnb.array(rows, dist="block")
+                for ufunc in (np.add, np.multiply, np.subtract, np.maximum):
+                    same(ufunc.accumulate(a, 0), ufunc.accumulate(rows, 0))
+                    for at in ([0], [0, 5], [1, 3, 2]):
+                        same(ufunc.reduceat(a, at), ufunc.reduceat(rows, at))
+
+
 def test_nan(session):
     x = special(np.float64, 40)
     x[~np.isfinite(x)] = np.nan

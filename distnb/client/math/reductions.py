@@ -386,7 +386,7 @@ def _divided_by(total: Array, n: int | Array, least: float, what: int) -> Any:
         if n <= least:
             warn_at(user_place(), table.TOLD[what], RuntimeWarning)
         return elementwise("divide", total, max(n - least, 0))
-    free = elementwise("maximum", n - least, 0) if least else n
+    free = n if what == 1 else elementwise("maximum", n - least, 0)  # a mask may count -1
     return told(elementwise("divide", total, free), n <= least, what)
 
 

@@ -103,7 +103,7 @@ def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
     if near is not None:
         return near
     there = x.dview.is_whole(x.dbase.shape) and x.dbase.layout == layout and x.dtype == kind
-    if there and ufunc.__name__ in table.UFUNC_REDUCTIONS:
+    if there and table.is_associative(ufunc.__name__, kind):
         found = create(session, x.shape, kind, layout, ("empty",))
         source = x
     else:
@@ -476,7 +476,10 @@ def reduceat(
     for i in at[(at < 0) | (at >= n)]:
         raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     if x.here is not None:
-        single = at.size == 1 and not at[0] and n > 1  # NumPy's power.reduceat is wrong then
+        alike = table.total_dtype(ufunc.__name__, kind) == kind
+        single = (
+            at.size == 1 and not at[0] and n > 1 and alike
+        )  # NumPy's power.reduceat is wrong then
         found = array_of(
             x.session,
             watched("reduce", ufunc.reduce, x.here, d, kind, keepdims=True)
@@ -552,6 +555,9 @@ def _in_one(ufunc: np.ufunc, x: Array, d: int, first: Any, kind: np.dtype) -> Ar
         edge = (*x.shape[:d], 1, *x.shape[d + 1 :])
         begin = np.full(edge, ufunc.identity if first is None else first, kind)
         x = concatenate((begin, x.astype(kind)), d)
+    if x.here is not None:
+        found = watched("reduce", ufunc.reduce, x.here, d, kind, keepdims=True)
+        return array_of(x.session, found)
     return reduceat(ufunc, x, np.zeros(1, np.intp), d, kind)
 
 

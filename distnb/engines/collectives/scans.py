@@ -54,7 +54,8 @@ class Scan:
         self.members, self.me = line_of(self.base, self.axis, store.rank)
         #: places to the engine that a message goes to, round by round
         self.steps = [1]
-        if name in table.UFUNC_REDUCTIONS:
+        self.together = table.is_associative(name, self.base.dtype)
+        if self.together:
             self.steps = [1 << k for k in range((len(self.members) - 1).bit_length())]
 
     @property
@@ -76,7 +77,7 @@ class Scan:
         block = self.base.block
         if block is None or not block.size:
             return
-        work = self._together if self.ufunc.__name__ in table.UFUNC_REDUCTIONS else self._in_turn
+        work = self._together if self.together else self._in_turn
         before = clock.switch(COMPUTE)
         work(np.moveaxis(block, self.axis, 0), exchange)
         clock.switch(before)

@@ -38,6 +38,7 @@ class Segments:
         self.ufunc: Any = table.ELEMENTWISE[name].run
         self.together = name in table.UFUNC_REDUCTIONS
         self.out, self.base = (store.bases[x.base] for x in command.outs)
+        self.dtype = table.total_dtype(name, self.out.dtype)
         self.members, self.me = line_of(self.base, self.axis, store.rank)
         layout, n = self.base.layout, self.base.shape[self.axis]
         p, kind = layout.parts(self.axis), layout.axes[self.axis]
@@ -70,15 +71,15 @@ class Segments:
         if block is None or not block.size or self.out.block is None:
             return
         before = clock.switch(COMPUTE)
-        slices = np.moveaxis(block, self.axis, 0)
+        slices = np.moveaxis(block, self.axis, 0).astype(self.dtype, copy=False)
         if not self.together:  # the order matters
             self._take_over(slices, exchange)
         if len(slices) == 1:  # where reduce() begins with the identity
-            found = slices.astype(self.out.dtype)
+            found = slices
         elif len(self.starts) == 1:  # NumPy's power.reduceat takes but the first and the last
-            found = self.ufunc.reduce(slices, axis=0, dtype=self.out.dtype, keepdims=True)
+            found = self.ufunc.reduce(slices, axis=0, dtype=self.dtype, keepdims=True)
         else:
-            found = self.ufunc.reduceat(slices, self.starts, axis=0, dtype=self.out.dtype)
+            found = self.ufunc.reduceat(slices, self.starts, axis=0, dtype=self.dtype)
         if self.together:
             self._take_over(found, exchange)
         for peer, tag in self.owed:
