@@ -110,6 +110,25 @@ def test_a_full_disk_leaves_the_old_file(three, tiny, kind):
     assert _bytes_in(tiny) != before
 
 
+@pytest.mark.parametrize("kind", ["npy", "deflated", "parquet"])
+def test_what_could_not_be_sent_is_not_written_later(three, tmp_path, monkeypatch, kind):
+    name, save, needs = FULL[kind]
+    pytest.importorskip(needs)
+    x = dnb.arange(900.0, dist="block", session=three)
+    three.flush()
+    with monkeypatch.context() as patched, pytest.raises(dnb.EngineError):
+        patched.setattr(type(three), "flush", _dead)
+        save(tmp_path / name, x)
+    assert not os.listdir(tmp_path)
+    three.flush()
+    assert three.recorder.waiting == 0
+    assert float(x.sum()) == 404550.0
+
+
+def _dead(session):
+    raise dnb.EngineError("engines have died")
+
+
 #: Where Ctrl-C comes: a module, what was just done there, and whether the file is written.
 PRESSED = {
     "made": ("distnb.client.files.writing", "_begin", False),

@@ -482,6 +482,25 @@ def test_only_if_it_is_wanted(doomed):
 
 
 @pytest.mark.tier("test-all")
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_what_was_not_saved_is_written_by_no_others(doomed, tmp_path, meanwhile):
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+    with setting(recover="ask"):
+        if meanwhile:
+            plant(doomed, 0, "op == 'file.write'", "os.kill(os.getpid(), 9)")
+        else:
+            kill(doomed, 0)
+        with pytest.raises(dnb.EngineError, match=r"session.recover\(\)"):
+            dnb.save(tmp_path / "x.npy", x)
+        assert not os.listdir(tmp_path)
+        doomed.recover()
+        doomed.flush()
+    dnb.save(tmp_path / "x.npy", x)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), numbers(50, 50))
+
+
+@pytest.mark.tier("test-all")
 def test_arrays_in_engines_own_memory_are_lost_with_them(monkeypatch):
     with setting(recover="never"), own_engines(2, monkeypatch) as session:
         x = dnb.array(numbers(50, 50))

@@ -391,6 +391,11 @@ class Connection:
             return error
         return EngineError(f"{error}, or call session.recover(): others take over the arrays")
 
+    def withdraw(self, handle: int) -> None:
+        """Let no engines do again what writes a base, but for what makes that."""
+        self.sent = deque([_without(sent, handle) for sent in self.sent])
+        self.orphans = [_without(sent, handle) for sent in self.orphans]
+
     def hand_over(self) -> BaseException | None:
         """Note that other engines begin to take over from those that died.
 
@@ -438,3 +443,13 @@ class Connection:
         self.raise_error()
         if self.dead:
             raise EngineError(self.dead)
+
+
+def _without(sent: Sent, handle: int) -> Sent:
+    """Return a batch that, if it is sent once more, has nothing in place of what writes a base."""
+    again = sent.again
+    if again is None or not any(handle in c.writes for c in again.commands):
+        return sent
+    nothing = Free(())
+    left = [c if type(c) is Create or handle not in c.writes else nothing for c in again.commands]
+    return sent._replace(again=again._replace(commands=tuple(left)))

@@ -158,6 +158,12 @@ class Recorder:
         self._commands, self._buffers = [*commands, *self._commands], buffers or self._buffers
         self._taken -= len(commands)
 
+    def withdraw(self, handle: int) -> None:
+        """Forget a command that is pending and writes a base, but for what makes that."""
+        kept = [c for c in self._commands if type(c) is Create or handle not in c.writes]
+        self.recorded -= len(self._commands) - len(kept)
+        self._commands = kept
+
     def do_again(self, freed: Iterable[int], made: list[Create]) -> None:
         """Record what engines that missed a batch do not know: what it dropped, and what it made.
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.files.reading import once, read_view, told
+from distnb.client.files.reading import once, read_view
 from distnb.client.files.text import parsed
-from distnb.client.files.writing import replacing
+from distnb.client.files.writing import replacing, written
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import numeric
-from distnb.client.handle.conversion import as_dist, in_layout, record_collective
+from distnb.client.handle.conversion import as_dist, in_layout
 from distnb.client.record.creation import asarray
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
@@ -537,6 +537,4 @@ def _write(
     there = [in_layout(as_dist(x, session), layout) for x in found.values()]
     once(session, check_folder, local_path(path), suffix)
     with replacing(local_path(path), session, folder=True) as folder:
-        done = told(session, 2)
-        record_collective("file.table", (done,), there, (folder, suffix, tuple(found), options))
-        done.to_numpy()
+        written("file.table", 2, there, (folder, suffix, tuple(found), options))

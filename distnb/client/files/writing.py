@@ -24,7 +24,7 @@ from distnb.client.handle.array import Array, is_whole
 from distnb.client.handle.conversion import copied, record_collective
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
-from distnb.common.interrupts import interrupts, unbroken
+from distnb.common.interrupts import deferred_interrupts, interrupts, unbroken
 from distnb.common.leftovers import is_left, own_mark
 from distnb.formats.boxes import full, moved, pieces
 from distnb.formats.encodings import ENCODINGS
@@ -33,7 +33,7 @@ from distnb.formats.stored import Stored, bytes_of, sub
 from distnb.formats.table import writer_of
 from distnb.geometry.layout import Ints, make_layout
 
-__all__ = ["append", "is_stream", "replacing", "sync", "wait_for_writers", "write"]
+__all__ = ["append", "is_stream", "replacing", "sync", "wait_for_writers", "write", "written"]
 
 #: Bytes that are written at a time at least; what has fewer together is brought together first.
 _RUN = 1 << 12
@@ -317,9 +317,26 @@ def _in_order(x: Array) -> bool:
 
 
 def _record(x: Array, stored: Stored, summed: bool, origin: Ints) -> list[tuple[int, int]]:
-    done = told(x.session, 2)
-    record_collective("file.write", (done,), (x,), (tuple(stored), origin, summed))
-    return [(int(n), int(check)) for n, check in done.to_numpy() if n]
+    args = (tuple(stored), origin, summed)
+    return [(n, check) for n, check in written("file.write", 2, (x,), args) if n]
+
+
+def written(op: str, columns: int, ins: Sequence[Array], args: tuple[Any, ...]) -> list[list[int]]:
+    """Let engines write into files; return what each of them tells of it when it is done.
+
+    If that cannot be had, no others that take over write it: the file may be gone by then.
+    """
+    session = ins[0].session
+    done = told(session, columns)
+    try:
+        record_collective(op, (done,), ins, args)
+        found: list[list[int]] = done.to_numpy().tolist()
+    except BaseException:
+        with session.recorder.lock, deferred_interrupts():
+            session.recorder.withdraw(done.dbase.handle)
+            session.connection.withdraw(done.dbase.handle)
+        raise
+    return found
 
 
 def _write_here(data: np.ndarray, stored: Stored, summed: bool, origin: Ints) -> tuple[int, int]:
@@ -360,9 +377,8 @@ def append(
     made = x.itemsize * _SWELLS.get(encoding, 1)  # engines hold what they make of a slab
     for low, high in slabs(x.shape, made, size) if x.ndim else [(0, 0)]:
         parts = _alike([y[low:high] if y.ndim else y for y in arrays])
-        done = told(x.session, 3)
-        record_collective("file.append", (done,), parts, (path, at, encoding, *args))
-        rows = [(int(n), int(check), int(raw)) for n, check, raw in done.to_numpy() if raw]
+        done = written("file.append", 3, parts, (path, at, encoding, *args))
+        rows = [(n, check, raw) for n, check, raw in done if raw]
         at += sum([n for n, _, _ in rows])
         found += rows
     return found
