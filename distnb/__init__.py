@@ -134,6 +134,13 @@ class _Views:
         return getattr(_module("widgets"), name)
 
 
+def _offer_public_names() -> None:
+    """Let IPython offer after a dot what ``dir`` has: it adds all names of the class."""
+    complete = sys.modules["IPython.utils.generics"].complete_object  # type: ignore[attr-defined]
+    for kind in (DistArray, Session, sparse.csr_array, sparse.csc_array, sparse.coo_array):
+        complete.register(kind, lambda value, _: dir(value))
+
+
 Placement.views = _Views()
 when_imported("matplotlib.projections", lambda: _module("plot"))
 _COMPILED = [f"scipy.linalg.{name}" for name in ("_fblas", "_flapack", "blas", "lapack")]
@@ -153,6 +160,7 @@ _SCIKITS = [
 _OTHERS = (*_COMPILED, *[f"scipy.{name}" for name in _SCIPYS.split()], *_SCIKITS)
 for _library in (*_LIBRARIES.split(), *_OTHERS):
     when_imported(_library, lambda name=_library: _module("libraries.replaced").install(name))
+when_imported("IPython.utils.generics", _offer_public_names)
 when_imported("xarray", lambda: _module("libraries.xarray_indexing"))
 Profile.shown = staticmethod(lambda report: _module("widgets.times.timing").TimeReport(report))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from distnb.left_out import listing
 from distnb.pictures.axes import PixelAxes
+from distnb.widgets.drawing.plots import check_axes
 
 __all__ = [
     "contour",
@@ -40,8 +41,8 @@ def _axes(ax: Any) -> Any:
     if ax is None:
         from matplotlib import pyplot as plt
 
-        ax = plt.gca()
-    return ax
+        return plt.gca()
+    return check_axes(ax)
 
 
 def _draw(name: str, ax: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -281,6 +281,8 @@ def test_a_plot_tells_who_has_most(session, engines_only):
         dnb.repartition(A)
     figure, axes = pyplot.subplots()
     assert A.tocsc().layout.plot(ax=axes) is axes
+    with pytest.raises(TypeError, match="ax: got 5, expected matplotlib axes"):
+        A.layout.plot(5)
     assert "columns" in axes.get_yticklabels()[0].get_text()
     pyplot.close(figure)
     many = type(A.layout)("rows", tuple(range(41)), tuple(range(1, 41)))

@@ -217,6 +217,8 @@ def test_distlayout_of_an_array_in_the_notebook(shell, session):
     assert "in the notebook" in repr(placement)
     assert ">notebook<" in placement._repr_html_()
     assert [t.get_text() for t in placement.plot(pyplot.figure().gca()).texts] == ["notebook"]
+    with pytest.raises(TypeError, match="ax: got 'rows', expected matplotlib axes"):
+        placement.plot("rows")
     pyplot.close("all")
 
 
@@ -420,6 +422,15 @@ def test_options_and_arrays_are_completed(shell, session, text, there, missing):
     found = completions(shell, text)
     assert there <= found
     assert not missing & found
+
+
+def test_names_that_arrays_use_among_themselves_are_not_completed(shell, session, monkeypatch):
+    shell.user_ns.update(A=dnb.ones(3), S=dnb.sparse.csr_array([[1, 0]]), session=session)
+    monkeypatch.setattr(shell.Completer, "use_jedi", False)
+    found = [completions(shell, text) for text in ("A.", "S.", "session.")]
+    assert [".redistribute" in names for names in found] == [True, True, False]
+    assert not set().union(*found) & {".dbase", ".dview", ".held", ".told", ".record"}
+    assert ".live" in found[2]
 
 
 def test_a_semicolon_silences(shell, session):
@@ -684,6 +695,10 @@ def test_a_scaling_shows_itself(shell, session):
     left, right = report.plot()
     assert len(left.lines[1].get_xdata()) == 3
     assert right.get_xlabel() == "share of the engines' time"
+    with pytest.raises(TypeError, match="axes: got 5, expected two matplotlib axes"):
+        report.plot(5)
+    with pytest.raises(TypeError, match="ax: got 5, expected matplotlib axes"):
+        report.plot((left, 5))
     pyplot.close("all")
 
 

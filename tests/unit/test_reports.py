@@ -609,3 +609,5 @@ def test_plot_of_times(n, pyplot):
     assert [t.get_text() for t in ax.get_legend().get_texts()] == list(CLASSES)
     _, given_axes = pyplot.subplots()
     assert shown.plot(given_axes) is given_axes
+    with pytest.raises(TypeError, match="ax: got ndarray of shape \\(2,\\), expected matplotlib"):
+        shown.plot(pyplot.subplots(1, 2)[1])

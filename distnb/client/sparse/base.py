@@ -29,6 +29,11 @@ __all__ = ["Sparse", "issparse"]
 
 #: Elements that are shown at either end.
 _ENDS = 4
+#: Names that sparse arrays use among themselves.
+_WITHIN = {
+    *("axis", "held", "in_lines", "in_order", "kinds", "of", "of_triplets", "standing_for"),
+    *("stored", "structure", "told"),
+}
 
 
 class Sparse:
@@ -171,6 +176,10 @@ class Sparse:
     def getformat(self) -> str:
         """Return the name of the format."""
         return self.format
+
+    def __dir__(self) -> list[str]:
+        """Return what is there for users."""
+        return [name for name in super().__dir__() if name not in _WITHIN]
 
     def __repr__(self) -> str:
         return (

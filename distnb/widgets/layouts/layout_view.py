@@ -16,6 +16,7 @@ import numpy as np
 
 from distnb.geometry.views import Placed
 from distnb.widgets.drawing.page import fitting, flow, table_html
+from distnb.widgets.drawing.plots import check_axes
 from distnb.widgets.drawing.text import (
     HEAD,
     ROWS,
@@ -128,6 +129,8 @@ def plot(
     lines, side = _heading(placed, dtype, pic), None
     if ax is None:
         ax, side = _figure(pic, len(lines))
+    else:
+        check_axes(ax)
     _draw_boxes(ax, pic, pic.boxes, *_points(ax, pic.shape, to_scale(pic.shape) and not strip))
     if pic.touched is not None:
         _draw_view(ax, pic)

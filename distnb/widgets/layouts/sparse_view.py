@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from distnb.widgets.drawing.bars import Bars, Fill
 from distnb.widgets.drawing.page import fitting, flow, folded, table_html
+from distnb.widgets.drawing.plots import check_axes
 from distnb.widgets.drawing.text import ROWS, grouped, numbers, together
 from distnb.widgets.layouts.layout_svg import OPACITY, TINTS
 from distnb.widgets.layouts.layout_view import ink
@@ -85,6 +86,8 @@ def plot_sparse(layout: Shares, ax: Any = None) -> Any:
 
         size = (6.5, 1.3 + 0.34 * min(n, 20))
         ax = pyplot.figure(figsize=size, layout="constrained").subplots()
+    else:
+        check_axes(ax)
     most, mean = max(layout.nnz), sum(layout.nnz) / n
     first = layout.nnz.index(most)
     for rank, count in enumerate(layout.nnz):

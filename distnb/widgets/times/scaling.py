@@ -7,11 +7,15 @@ from html import escape
 from typing import Any
 from zlib import crc32
 
+import numpy as np
+
+from distnb.common.errors import explain, quoted
 from distnb.measure.events import CLASSES
 from distnb.measure.quantities import duration, percent
 from distnb.widgets.drawing.bars import Bars, Fill, draw, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
 from distnb.widgets.drawing.page import fitting, flow, folded, scrolled, table_html
+from distnb.widgets.drawing.plots import check_axes
 from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import aligned, shorten
 from distnb.widgets.times.account import STYLES
@@ -119,7 +123,10 @@ class ScalingReport(Showing):
 
         if axes is None:
             _, axes = pyplot.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-        left, right = axes
+        elif np.shape(axes) != (2,):
+            do = "pass those of plt.subplots(1, 2), or none"
+            raise TypeError(explain("axes", quoted(axes), "two matplotlib axes", do))
+        left, right = map(check_axes, axes)
         engines = self._report.engines
         ideal = [n / engines[0] for n in engines]
         left.plot(engines, ideal, "--", color="0.5", label="ideal")

@@ -11,6 +11,7 @@ from typing import Any
 from distnb.measure.events import Report
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.page import standalone, view
+from distnb.widgets.drawing.plots import check_axes
 from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.times import ladder
 from distnb.widgets.times.account import BARS, draw, rows
@@ -97,6 +98,8 @@ class TimeReport(Showing):
 
             size = (7.0, 1.4 + 0.3 * min(len(found), 24))
             ax = pyplot.subplots(figsize=size, layout="constrained")[1]
+        else:
+            check_axes(ax)
         draw(ax, found)
         title = "\n".join([head_of(self._report), *wrap(self._report.advice, _TITLE)])
         ax.set_title(title, loc="left", fontsize=9, pad=24, parse_math=False)  # above the legend
