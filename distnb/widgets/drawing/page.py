@@ -27,7 +27,7 @@ __all__ = [
 #: No page is longer than this (bytes), its stylesheet aside.
 BUDGET = 10_000
 
-#: Characters from which a text in a table has room for some words to a line, however narrow it is.
+#: Letters that stay on a line of a table. What has more wraps, with room for some words to a line.
 _LONG = 24
 
 #: Around a view in a page of its own, for dark and light screens.
