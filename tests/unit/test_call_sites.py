@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.batching.call_sites import CallSites, user_frame
+from distnb.client.batching.call_sites import CallSites, as_written, user_frame
 
 CALLBACK = """
 def through(function):
@@ -42,6 +42,21 @@ def test_line_inside_a_callback_counts_not_the_one_that_called_the_library():
         return through(user_frame)
 
     assert through(callback).f_code is callback.__code__
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%%disttime\nx = 'a'\n",
+        "%%disttime -o r\npass\n",
+        "%distlayout A[1:]",
+        "t = %timeit f('a', 2)",
+    ],
+)
+def test_lines_of_magics_are_as_they_were_written(cell):
+    made = IPython.core.inputtransformer2.TransformerManager().transform_cell(cell)
+    assert "get_ipython" in made
+    assert as_written(made.strip()) == cell.partition("\n")[0]
 
 
 def test_lines_have_numbers_of_their_own():

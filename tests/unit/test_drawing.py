@@ -7,6 +7,7 @@ import pytest
 
 from distnb.widgets.drawing.bars import Bars, Fill
 from distnb.widgets.drawing.markup import element, svg
+from distnb.widgets.drawing.page import Html, stylesheet, table_html
 from tests.unit.pages import SVG, check_svg
 
 EVIL = ["<script>", "a & b", "\"quoted'", "]]>", "ends />", "<path />", "1 > 0"]
@@ -39,6 +40,20 @@ def test_bars_escape_their_labels(text):
     bars = Bars([(text, (1, 2, 1))], FILLS, 4, "u", lambda i, k: text)
     root = ET.fromstring(bars.draw(text, text, [text] * 3))
     assert [t.text for t in root.iter(f"{SVG}text")].count(text) == 3 + 1 + 2  # nothing on hatches
+
+
+def test_long_text_in_tables_has_room_and_is_escaped():
+    long = "rows in blocks on 4 engines & more"
+    table = table_html(
+        ("name", "array", "bytes"), [("A", long, "16 MB"), (long, "x", Html("<b/>"))], (0, 1)
+    )
+    cells = [
+        (c.tag, c.get("class"), "".join(c.itertext()))
+        for c in ET.fromstring(table).iterfind(".//tbody/tr/*")
+    ]
+    assert cells[:3] == [("th", "text", "A"), ("td", "text long", long), ("td", None, "16 MB")]
+    assert cells[3:] == [("th", "text long", long), ("td", "text", "x"), ("td", None, "")]
+    assert ".distnb td.long {" in stylesheet()
 
 
 def test_bars_meet_and_end_where_the_sum_ends():

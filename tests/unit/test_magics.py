@@ -482,6 +482,7 @@ def test_distmem_tells_who_holds_what(shell, session):
         assert engine.named == 2400
         assert engine.named + engine.unnamed == sum(h.bytes[rank] for h in report.arrays)
     assert "del A, B" in report.advice
+    assert re.search(r"\nA, B \(view\) +\(30, 30\) float64 ", repr(report))
     assert hidden.shape == (15,)
 
 
@@ -518,7 +519,7 @@ def test_distmem_shows_itself(shell, session):
     assert len(page) < 10_000
     ElementTree.fromstring(page)
     assert "<title>" in page
-    assert repr(shell.run_line_magic("distmem", "A3")).count("30x33") == 1
+    assert repr(shell.run_line_magic("distmem", "A3")).count("(30, 33)") == 1
 
 
 # -- the doctor ------------------------------------------------------------------------------------

@@ -88,11 +88,30 @@ class CallSites:
         return name, number, self._given.setdefault(name, {})
 
 
+#: What IPython makes of a magic: ``%%disttime`` is a call that has the whole cell in it.
+_MAGIC = re.compile(
+    r"""get_ipython\(\)\.run_(cell|line)_magic\('(\w+)', (?:'(.*?)'|"(.*?)")(?:, .*|\))$"""
+)
+
+
+def as_written(text: str) -> str:
+    """Return a line that IPython has made of another as it was written.
+
+    >>> as_written("t = get_ipython().run_line_magic('timeit', 'A + 1')")
+    't = %timeit A + 1'
+    """
+    found = _MAGIC.search(text)
+    if found is None:
+        return text
+    sign = "%%" if found[1] == "cell" else "%"
+    return f"{text[: found.start()]}{sign}{found[2]} {found[3] or found[4] or ''}".rstrip()
+
+
 def line_of(name: str, number: int) -> str:
     """Return a line of a file, or of a cell, and which it is."""
     if _SHELL in name:
         return "what the cell shows"
-    text = linecache.getline(name, number).strip()
+    text = as_written(linecache.getline(name, number).strip())
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     label = shell.compile.format_code_name(name) if shell is not None else None

@@ -27,6 +27,9 @@ __all__ = [
 #: No page is longer than this (bytes), its stylesheet aside.
 BUDGET = 10_000
 
+#: Letters that stay on a line of a table. What has more wraps, with room for some words to a line.
+_LONG = 24
+
 #: Around a view in a page of its own, for dark and light screens.
 STYLE = """\
 :root { color-scheme: light dark; }
@@ -103,17 +106,18 @@ def table_html(
     what it is called for those who listen. What a ``th`` is the head of need not be said: its row
     or its column has no others.
     """
-    side = [' class="text"' if i in left else "" for i in range(len(head))]
-    top = "".join(f"<th{at}>{_cell(cell)}</th>" for at, cell in zip(side, head, strict=True))
-    body = "".join(
-        f"<tr><th{side[0]}>{_cell(first)}</th>"
-        + "".join(f"<td{at}>{_cell(cell)}</td>" for at, cell in zip(side[1:], rest, strict=False))
-        + "</tr>"
-        for first, *rest in rows
+    top = "".join(_cell("th", text, i in left) for i, text in enumerate(head))
+    cells = (
+        "".join(_cell("td" if i else "th", text, i in left) for i, text in enumerate(row))
+        for row in rows
     )
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
     return scrolled(table, label or ", ".join(filter(None, head)))
 
 
-def _cell(text: str) -> str:
-    return text if isinstance(text, Html) else escape(text)
+def _cell(tag: str, text: str, left: bool) -> str:
+    made = isinstance(text, Html)
+    long = " long" * (not made and len(text) > _LONG)
+    side = f' class="text{long}"' if left else ""
+    return f"<{tag}{side}>{text if made else escape(text)}</{tag}>"

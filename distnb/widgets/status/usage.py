@@ -111,7 +111,7 @@ class MemoryReport(Showing):
             views = [f"{name} (view)" for name in h.views]
             yield (
                 shorten(", ".join((*h.names, *views)) or "(no name)", 30),
-                f"{shorten('x'.join(map(str, h.shape)) or '()', 20)} {shorten(h.dtype, 12)}",
+                f"{shorten(str(h.shape), 30)} {shorten(h.dtype, 12)}",
                 shorten(layout_in_words(Placed.whole(h.shape, h.layout)), 80),
                 size_text(h.total or sum(h.disk)),
                 _DISK if h.disk else size_text(max(h.bytes, default=0)),
