@@ -181,7 +181,8 @@ def diags_array(
     given, places = _given(diagonals, offsets)
     at = need(next((d.session for d in given if isinstance(d, Array)), session))
     arrays = [asarray(d if isinstance(d, Array) else np.atleast_1d(d), session=at) for d in given]
-    m, n = _square(arrays[0], places[0]) if shape is None else lengths(shape)
+    square = len(arrays[0]) + abs(places[0])
+    m, n = (square, square) if shape is None else lengths(shape)
     pieces = [_diagonal(d, k, (m, n)) for d, k in zip(arrays, places, strict=True)]
     kind = np.result_type(*[d.dtype for d in arrays]) if dtype is None else np.dtype(dtype)
     if dtype is None and kind.kind in "biu":
@@ -206,11 +207,6 @@ def _given(diagonals: Any, offsets: Any) -> tuple[list[Any], list[int]]:
     if len({*places}) < len(places):
         raise ValueError("repeated offset in the offsets array")
     return list(diagonals), places
-
-
-def _square(diagonal: Array, k: int) -> tuple[int, int]:
-    n = len(diagonal) + abs(k)
-    return n, n
 
 
 def _diagonal(diagonal: Array, k: int, shape: tuple[int, int]) -> tuple[Any, Any, Any]:
@@ -744,11 +740,9 @@ def expand_dims(A: Sparse, /, *, axis: int = 0) -> Any:
         raise NotImplementedError(
             explain("expand_dims", f"{x.ndim} axes", "one", "make it dense: A.toarray()")
         )
-    coords, extents = [x.coords[0].copy()], [*x.shape]
-    place = operator.index(axis) % 2
-    coords.insert(place, np.zeros_like(coords[0]))
-    extents.insert(place, 1)
-    return coo_array((x.data.copy(), tuple(coords)), shape=tuple(extents))
+    ((places,), (n,)) = x.coords, x.shape
+    row = coo_array((x.data.copy(), (np.zeros_like(places), places.copy())), shape=(1, n))
+    return row.T if operator.index(axis) % 2 else row
 
 
 def tril(A: Sparse, k: int = 0, format: str | None = None) -> Any:
