@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,17 @@ def truncated_svd(
     ...     dnb.learn.truncated_svd(A, 2)[1].to_numpy().round(6)
     array([3., 2.])
     """
-    A = A if dnb.sparse.issparse(A) else dnb.asarray(A)
+    if not dnb.sparse.issparse(A):
+        A = dnb.sparse.csr_array(A) if hasattr(A, "tocoo") else dnb.asarray(A)
     if A.ndim != 2:
         raise ValueError(explain("matrix", f"shape {A.shape}", "two axes", "reshape it"))
     small = min(A.shape)
+    k = index(k)
     if not 0 < k <= small:
         raise ValueError(explain("k", k, f"1 to {small}", "choose so many values"))
+    for name, number in (("oversample", oversample), ("power", power)):
+        if number < 0:
+            raise ValueError(explain(name, number, "0 or more", "choose so many"))
     wide = min(k + oversample, small)
     A = A if A.dtype.kind in "fc" else A.astype(np.float64)
     turned = A.T.conj()

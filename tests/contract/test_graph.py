@@ -205,12 +205,13 @@ def test_als_solves_the_normal_equations(session):
     assert np.sqrt((error**2).mean()) < 0.5 * r.data.std()
 
 
-@pytest.mark.parametrize("kind", ["sparse", "dense", "wide"])
+@pytest.mark.parametrize("kind", ["sparse", "dense", "wide", "scipy"])
 def test_truncated_svd(session, kind):
     rng = np.random.default_rng(3)
     a = rng.normal(size=(60, 25)) * 0.8 ** np.arange(25)
     a = a.T if kind == "wide" else a
-    A = sparse.csr_array(a) if kind == "sparse" else dnb.asarray(a)
+    kinds = {"sparse": sparse.csr_array, "scipy": sp.csr_array}
+    A = kinds.get(kind, dnb.asarray)(a)
     u, s, vh = [x.to_numpy() for x in dnb.learn.truncated_svd(A, 5)]
     np.testing.assert_allclose(s, np.linalg.svd(a, compute_uv=False)[:5], rtol=1e-6)
     np.testing.assert_allclose(u.T @ u, np.eye(5), atol=1e-10)
@@ -236,6 +237,9 @@ def test_what_is_no_graph_is_refused(session):
         dnb.learn.als(np.ones((3, 2)) * 1j, 1)
     with pytest.raises(ValueError, match="two axes"):
         dnb.learn.truncated_svd(dnb.ones(3), 1)
+    for name in ("oversample", "power"):
+        with pytest.raises(ValueError, match=f"{name}: got -2"):
+            dnb.learn.truncated_svd(dnb.ones((9, 9)), 3, **{name: -2})
 
 
 def test_ratings_and_penalties_are_finite(session):

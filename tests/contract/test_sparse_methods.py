@@ -334,6 +334,9 @@ S.kronsum(Q, A.reshape(-1))  S.swapaxes(A, 0, 1)  S.swapaxes(A, -1, 0)  S.swapax
 S.swapaxes(A, 0, 1.5)  S.permute_dims(A)  S.permute_dims(A, (0, 1))  S.permute_dims(A, [1, -2])  S.permute_dims(A, (0,))
 S.permute_dims(A, (0, 0))  S.permute_dims(A, (0, 2))  S.permute_dims(A, (0, 1.5))  S.permute_dims(A, 1)
 S.permute_dims(A, copy=True)  S.permute_dims(A.reshape(-1))  S.permute_dims(A.reshape(-1), (0,))
+S.expand_dims(A.reshape(-1))  S.expand_dims(A.reshape(-1), axis=1)  S.expand_dims(A.reshape(-1), axis=-2)
+S.expand_dims(A.reshape(-1), axis=-1)  S.expand_dims(A.reshape(-1), axis=2)  S.expand_dims(A, axis=4)
+S.expand_dims(A.reshape(-1), axis=0.5)
 """
 
 

@@ -261,6 +261,13 @@ def test_diagonals_may_be_longer_than_there_is_room(session):
     np.testing.assert_array_equal(found.toarray(), expected.toarray())
 
 
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo", None])
+def test_zeros_of_diagonals_are_not_stored(session, fmt):
+    for given in ([1.0, 0, np.nan, -0.0], dnb.array([1.0, 0, np.nan, -0.0])):
+        assert sparse.diags_array(given, format=fmt).nnz == 2
+    assert sparse.diags_array([0.5, 2], dtype="i8", format=fmt).nnz == 1
+
+
 @pytest.mark.parametrize("fmt", ["csr", "csc", "coo"])
 @pytest.mark.parametrize(("name", "value"), [("shape", (36, 1)), ("format", "csc"), ("nnz", 3)])
 def test_what_an_array_is_cannot_be_set(session, fmt, name, value):

@@ -46,6 +46,7 @@ __all__ = [
     "block_array",
     "block_diag",
     "diags_array",
+    "expand_dims",
     "eye_array",
     "find",
     "hstack",
@@ -143,7 +144,8 @@ def diags_array(
 ) -> Any:
     """Return a sparse array of diagonals, as SciPy's ``diags_array``.
 
-    Engines make the triplets, and send those that belong into others' rows.
+    Engines make the triplets, and send those that belong into others' rows. Zeros are not stored,
+    as in SciPy's CSR, CSC and COO: how many there are is read, this waits.
 
     Parameters
     ----------
@@ -179,14 +181,17 @@ def diags_array(
     given, places = _given(diagonals, offsets)
     at = need(next((d.session for d in given if isinstance(d, Array)), session))
     arrays = [asarray(d if isinstance(d, Array) else np.atleast_1d(d), session=at) for d in given]
-    m, n = _square(arrays[0], places[0]) if shape is None else lengths(shape)
+    square = len(arrays[0]) + abs(places[0])
+    m, n = (square, square) if shape is None else lengths(shape)
     pieces = [_diagonal(d, k, (m, n)) for d, k in zip(arrays, places, strict=True)]
     kind = np.result_type(*[d.dtype for d in arrays]) if dtype is None else np.dtype(dtype)
     if dtype is None and kind.kind in "biu":
         kind = np.dtype(np.float64)  # as SciPy
     data, rows, columns = [concatenate([p[i] for p in pieces]) for i in range(3)]
     triplets = (data.astype(supported(kind)), (rows, columns))
-    return _formed(triplets, (m, n), format, dist, grid)
+    found = _formed(triplets, (m, n), "csc" if format == "csc" else None, dist, grid)
+    found.eliminate_zeros()
+    return found.asformat(format)
 
 
 def _given(diagonals: Any, offsets: Any) -> tuple[list[Any], list[int]]:
@@ -202,11 +207,6 @@ def _given(diagonals: Any, offsets: Any) -> tuple[list[Any], list[int]]:
     if len({*places}) < len(places):
         raise ValueError("repeated offset in the offsets array")
     return list(diagonals), places
-
-
-def _square(diagonal: Array, k: int) -> tuple[int, int]:
-    n = len(diagonal) + abs(k)
-    return n, n
 
 
 def _diagonal(diagonal: Array, k: int, shape: tuple[int, int]) -> tuple[Any, Any, Any]:
@@ -408,10 +408,7 @@ def _coo(x: object, session: Session) -> Any:
             raise ValueError(explain("block", "a number", "an array", "pass [[number]]"))
         return csr_array(dense).tocoo()
     found: Any = x.tocoo() if isinstance(x, Sparse) else coo_array(x, session=session)
-    if found.ndim == 2:
-        return found
-    (columns,) = found.coords  # one axis is a row
-    return coo_array((found.data, (np.zeros_like(columns), columns)), shape=(1, *found.shape))
+    return found if found.ndim == 2 else expand_dims(found)  # one axis is a row
 
 
 def _length(blocks: Sequence[Any], axis: int, where: str) -> int:
@@ -710,6 +707,42 @@ def swapaxes(A: Sparse, axis1: int, axis2: int) -> Any:
         got, advice = f"{axis1!r} and {axis2!r}", "name two of the axes"
         raise ValueError(explain("axes", got, f"integers below {x.ndim}", advice)) from None
     return permute_dims(x, axes.tolist(), copy=True)
+
+
+def expand_dims(A: Sparse, /, *, axis: int = 0) -> Any:
+    """Return a copy of an array of one axis as a row or a column, as SciPy's; nothing is sent.
+
+    Parameters
+    ----------
+    A : sparse array
+        Of one axis: there are no sparse arrays of three.
+    axis : int
+        Where the axis of length 1 comes: 0, or 1.
+
+    Returns
+    -------
+    coo_array
+        Of two axes.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.sparse.coo_array(dnb.array([0, 5, 0]))
+    ...     dnb.sparse.expand_dims(x, axis=1).shape
+    (3, 1)
+    """
+    x = _ours(A)
+    if not hasattr(axis, "__index__") or not -x.ndim - 1 <= axis <= x.ndim:
+        expected = f"an integer from {-x.ndim - 1} to {x.ndim}"
+        raise ValueError(explain("axis", axis, expected, "say where the new one comes"))
+    if x.ndim != 1:
+        raise NotImplementedError(
+            explain("expand_dims", f"{x.ndim} axes", "one", "make it dense: A.toarray()")
+        )
+    ((places,), (n,)) = x.coords, x.shape
+    row = coo_array((x.data.copy(), (np.zeros_like(places), places.copy())), shape=(1, n))
+    return row.T if operator.index(axis) % 2 else row
 
 
 def tril(A: Sparse, k: int = 0, format: str | None = None) -> Any:
