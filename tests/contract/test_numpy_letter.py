@@ -105,6 +105,8 @@ CASES = {
     "reduceat": (
         "xp.add.reduceat(A(np.ones(40)), np.array([5, 0, 7], 'B'))",
         "xp.add.reduceat(A(np.arange(12.0)), A([3, 1, 4], 'u2'))",
+        "1 / xp.add.reduceat(A([[-0.0, -0.0]] * 7), [0, 3])",
+        "1 / xp.add.reduceat(A([-0.0] * 7), [0])",
     ),
     "leading zeros": (
         "xp.polymul(A([0.0, 1]), A([3.0, 1]))",
