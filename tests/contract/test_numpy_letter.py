@@ -89,6 +89,14 @@ CASES = {
         "xp.nanmedian(A([[1.0, NAN, 3]]), keepdims=True)",
         "xp.median(A([[1.0, 2, 3]]), axis=(0, 1), keepdims=True)",
     ),
+    "stretched into": (
+        *(
+            f"xp.{call}(A([[1.5, 2, NAN], [3, 4, 5]]){more}, axis={axis}, out=A(np.ones({out})))"
+            for call, more in (("nanmedian", ""), ("nanquantile", ", 0.5"), ("median", ""))
+            for axis, out in (("None", "(2, 2), 'i4'"), ("0", "(2, 3), 'i4'"), ("1", "3, 'i4'"))
+        ),
+        "xp.choose(A([0, 1]), [A([1, 2]), A([3, 4])], out=A([[0, 0]]))",
+    ),
     "taken into": tuple(
         f"xp.{call}, out=A([0, 0], '{kind}'))"
         for call in ("take(A([1, 2, 3]), [0, 2]", "compress([1, 0, 1], A([1, 2, 3])")
@@ -97,6 +105,8 @@ CASES = {
     "reduceat": (
         "xp.add.reduceat(A(np.ones(40)), np.array([5, 0, 7], 'B'))",
         "xp.add.reduceat(A(np.arange(12.0)), A([3, 1, 4], 'u2'))",
+        "1 / xp.add.reduceat(A([[-0.0, -0.0]] * 7), [0, 3])",
+        "1 / xp.add.reduceat(A([-0.0] * 7), [0])",
     ),
     "leading zeros": (
         "xp.polymul(A([0.0, 1]), A([3.0, 1]))",
@@ -515,6 +525,11 @@ WRITES = (
     "r = A(np.ones(3)); r[r > 0] = np.datetime64('1970-01-03')",
     "r = A(np.ones(3)); r[[0, 2]] = np.longdouble(2.5)",
     "r = A(np.ones(3)); r[1:] = np.arange(2, dtype='g')",
+    "r = A(np.ones(3)); r[1:] = [A([2.0])]",
+    "r = A(np.ones(3)); r[:0] = [[]]",
+    "r = A(np.ones((2, 3))); r[...] = (A([2.0, 3, 4]),)",
+    "r = A(np.ones((0, 3))); r[A(np.ones((0, 3), '?'))] = A([[2.0]])",
+    "r = A(np.ones((0, 3))); r[A(np.ones(0, '?'))] = A([[2.0]])",
     "r = A(np.ones(3)); xp.add.at(r, A(0), 5)",
     "r = A(np.ones(3)); xp.add.at(r, np.array(0), 5)",
     "r = A(np.ones((2, 3))); xp.add.at(r, (slice(0, 2), A(1)), 5)",

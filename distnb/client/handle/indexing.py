@@ -61,6 +61,7 @@ def check_levels(value: Any, ndim: int, dtype: np.dtype, element: bool) -> Any:
     levels, first = 0, value
     while isinstance(first, list | tuple) and first:
         levels, first = levels + 1, first[0]
+    levels += np.ndim(first) if levels else 0  # arrays among them are levels as well
     if levels > ndim:
         raise ValueError(
             explain("value to assign", f"{levels} levels of lists", f"at most {ndim}", "flatten it")

@@ -476,10 +476,9 @@ def reduceat(
     for i in at[(at < 0) | (at >= n)]:
         raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     if x.here is not None:
-        alike = table.total_dtype(ufunc.__name__, kind) == kind
-        single = (
-            at.size == 1 and not at[0] and n > 1 and alike
-        )  # NumPy's power.reduceat is wrong then
+        name = ufunc.__name__
+        alike = name in table.UFUNC_REDUCTIONS or table.total_dtype(name, kind) != kind
+        single = at.size == 1 and not at[0] and n > 1 and not alike  # NumPy's power is wrong then
         found = array_of(
             x.session,
             watched("reduce", ufunc.reduce, x.here, d, kind, keepdims=True)

@@ -119,6 +119,8 @@ def _put_on_engines(x: Array, key: Subscript, value: Any) -> None:
     move_out(x.dbase)
     x.session.check_open()
     mask = index.mask
+    if mask is None and index.alone is not None:  # it has no elements
+        _check_count(index, 0, value)
     if mask is not None and np.size(value) == 1 >= np.ndim(value):
         more = (..., *(None,) * (x.ndim - mask.ndim))
         assign(x, value if np.ndim(value) == 0 else value[0], mask[more])
@@ -279,9 +281,15 @@ class Index:
     @property
     def mask(self) -> Any:
         """The mask that is all of the index, and has elements; or None."""
+        mask = self.alone
+        return mask if mask is not None and mask.size else None
+
+    @property
+    def alone(self) -> Any:
+        """The mask that is all of the index, or None."""
         if len(self.items) != 1 or not _is_mask(self.items[0]) or not self.items[0].ndim:
             return None
-        return self.items[0] if self.items[0].size else None
+        return self.items[0]
 
     def flat(self, sure: bool = False) -> Flat:
         """Return the flat indices into the indexed axes; masks are counted.

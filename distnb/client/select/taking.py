@@ -500,6 +500,8 @@ def choose(
     found = found if isinstance(found, Array) else asarray(found, session=session)
     if len(given) == 1 or found.dtype != dtype:
         found = broadcast_to(found, shape).astype(dtype)
+    if isinstance(out, Array | np.ndarray) and out.shape != shape:
+        raise TypeError(explain("out", f"shape {out.shape}", f"{shape}", "pass a matching one"))
     return delivered(found, out)
 
 

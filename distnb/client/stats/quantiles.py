@@ -189,7 +189,7 @@ def _quantile(
         options["weights"] = None if weights is None else plain(weights)
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, function, known, q, method=method, **options)
-        return _put(array_of(x.session, np.asarray(found)), out, method, weights)
+        return _put(array_of(x.session, np.asarray(found)), out, method, weights, skip)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     one = None if weights is None else np.ones(sample.shape)
     dtype = np.asarray(function(sample, q, method=method, weights=one, **options)).dtype
@@ -203,14 +203,25 @@ def _quantile(
     found = _shaped(found.astype(dtype, copy=False), share.shape, axes, keep)
     if skip and x.dtype.kind in "fc":
         found = told(found, elementwise("isnan", found), 0)
-    return _put(found, out, method, weights)
+    return _put(found, out, method, weights, skip)
 
 
-def _put(found: Array, out: Array | None, method: str, weights: ArrayLike | None) -> Array:
+def _put(
+    found: Array, out: Array | None, method: str, weights: ArrayLike | None, skip: bool
+) -> Array:
     """Return quantiles, or the array that they were asked to be put into."""
+    if skip:
+        return _assigned(found, out)
     if weights is None and isinstance(out, Array) and out.shape != found.shape:
         return elementwise("positive", found, out=out)  # NumPy stretches it
     return delivered(found, out, _cast(method, weights))
+
+
+def _assigned(found: Array, out: Array | None) -> Array:
+    """Return a result without NaN, which NumPy does not put into an output, but assigns to it."""
+    if isinstance(out, Array | np.ndarray):
+        found = np.broadcast_to(found, out.shape)  # type: ignore[assignment] # or distnb's
+    return delivered(found, out)
 
 
 def _cast(method: str, weights: ArrayLike | None) -> str:
@@ -456,10 +467,11 @@ def _median(
     name: str, a: ArrayLike, axis: Axes, out: Array | None, keepdims: bool | NoValue
 ) -> Array:
     x, keep = asarray(a), truly(keepdims)
+    put = _assigned if name == "nanmedian" else delivered
     if x.here is not None or not x.size:
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, getattr(np, name), known, axis, keepdims=keep)
-        return delivered(array_of(x.session, np.asarray(found)), out)
+        return put(array_of(x.session, np.asarray(found)), out)
     axes = some_axes(axis, x.ndim)
     n = int(np.prod([x.shape[d] for d in axes], dtype=int))
     middle = _middle_left(x, axes) if name == "nanmedian" else _middle(x, axes, n)
@@ -467,7 +479,7 @@ def _median(
         middle = _shaped(asarray(middle, session=x.session)[None], (), axes, keep)
     if name == "nanmedian" and x.dtype.kind in "fc":
         middle = told(middle, elementwise("isnan", middle), 0)
-    return delivered(middle, out)
+    return put(middle, out)
 
 
 def _middle(x: Array, axes: Ints, n: int) -> Array:

@@ -76,7 +76,8 @@ class Segments:
             self._take_over(slices, exchange)
         if len(slices) == 1:  # where reduce() begins with the identity
             found = slices
-        elif len(self.starts) == 1:  # NumPy's power.reduceat takes but the first and the last
+        elif len(self.starts) == 1 and not self.together:
+            # NumPy's power.reduceat takes but the first and the last
             found = self.ufunc.reduce(slices, axis=0, dtype=self.dtype, keepdims=True)
         else:
             found = self.ufunc.reduceat(slices, self.starts, axis=0, dtype=self.dtype)
