@@ -71,7 +71,9 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": """
         agreement same_program steps postings plan_cache local survey executor worker
     """,
-    "distnb.engines.server": "peer_auth curve monitor batch_server self_report kernels entry start",
+    "distnb.engines.server": """
+        peer_auth curve monitor batch_server self_report kernels entry start controller
+    """,
     "distnb.client": """
         transport batching recovery session handle reach record shape select math linalg stats
         signal files array lasting sparse parts reports
@@ -173,6 +175,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
     "distnb.engines.server.start": "ipyparallel",
+    "distnb.engines.server.controller": "ipyparallel",
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.wire.exceptions": "cloudpickle",

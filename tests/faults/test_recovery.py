@@ -93,6 +93,8 @@ def test_while_idle_all_arrays_are_as_before(doomed, capsys):
     assert text.count("engines have died: new ones start") == 2
     assert text.count("; arrays are as before; what %px") == 2
     assert "lost" not in text.replace("%px", "")
+    log = doomed._owner._watchdog.folder / "controller.log"
+    assert "heartbeat" not in log.read_text()  # it would be a line at every beat, for ever
 
 
 @pytest.mark.tier("test-all")

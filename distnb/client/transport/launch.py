@@ -60,8 +60,9 @@ __all__ = ["Engines", "start_engines"]
 HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=1000000000"]
 MISSED = "--IPEngine.max_heartbeat_misses=85"
 
-#: What engines run (not imported here: the two sides share no module).
+#: What engines and the controller run (not imported here: the two sides share no module).
 ENGINE = Path(__file__).absolute().parents[2] / "engines" / "server" / "start.py"
+CONTROLLER = ENGINE.with_name("controller.py")
 
 #: Seconds in which new engines must be ready that take the place of others.
 RESTART = 60.0
@@ -348,7 +349,7 @@ def _commands(folder: Path, mpiexec: str, n: int, timeout: float) -> dict[str, l
         "--log-level=ERROR",
     ]
     # The controller answers on loopback only; its name need not resolve to anything.
-    controller = ["-m", "ipyparallel.controller", "--nodb", "--location=127.0.0.1", *HEARTBEAT]
+    controller = ["-P", str(CONTROLLER), "--nodb", "--location=127.0.0.1", *HEARTBEAT]
     engine = ["-P", str(ENGINE), "--mpi", f"--file={folder / 'engine.json'}"]
     waits = [f"--timeout={timeout}", f"--IPEngine.wait_for_url_file={timeout}", MISSED]
     return {
