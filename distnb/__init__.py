@@ -136,7 +136,9 @@ class _Views:
 
 def _offer_public_names() -> None:
     """Let IPython offer after a dot what ``dir`` has: it adds all names of the class."""
-    complete = sys.modules["IPython.utils.generics"].complete_object  # type: ignore[attr-defined]
+    complete = getattr(sys.modules["IPython.utils.generics"], "complete_object", None)
+    if complete is None:  # IPython gives up hooks of this module one by one
+        return
     for kind in (DistArray, Session, sparse.csr_array, sparse.csc_array, sparse.coo_array):
         complete.register(kind, lambda value, _: dir(value))
 

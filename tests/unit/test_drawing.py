@@ -2,9 +2,11 @@
 
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
+from distnb import widgets
 from distnb.widgets.drawing.bars import Bars, Fill
 from distnb.widgets.drawing.markup import element, svg
 from distnb.widgets.drawing.page import Html, stylesheet, table_html
@@ -54,6 +56,18 @@ def test_long_text_in_tables_has_room_and_is_escaped():
     assert cells[:3] == [("th", "text", "A"), ("td", "text long", long), ("td", None, "16 MB")]
     assert cells[3:] == [("th", "text long", long), ("td", "text", "x"), ("td", None, "")]
     assert ".distnb td.long {" in stylesheet()
+
+
+def test_rules_of_the_timeline_weigh_more_than_those_of_the_views_that_come_after_it():
+    def weights(css):
+        rules = re.findall(r"(\.distnb[\w.-]*) ([^{};]+) \{", " ".join(css.split()))
+        return {inside: scope.count(".") for scope, inside in rules}
+
+    own = weights(Path(widgets.__file__).with_name("times").joinpath("timeline.css").read_text())
+    common = weights(stylesheet())
+    shared = own.keys() & common.keys()
+    assert {".scroll", ":is(th, td).text"} <= shared
+    assert [rule for rule in shared if own[rule] <= common[rule]] == []
 
 
 def test_bars_meet_and_end_where_the_sum_ends():
