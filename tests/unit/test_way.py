@@ -140,6 +140,11 @@ def test_nothing_is_asked_of_what_does_not_travel(few):
         (lambda x: dnb.zeros(5), 10),
         (lambda x: dnb.mean(x), 12),
         (lambda x: dnb.concatenate([x, x]), 16),
+        (lambda x: x.copy(), 13),
+        (lambda x: dnb.array(x), 15),
+        (lambda x: dnb.array(3.0), 8),
+        (lambda x: dnb.zeros_like(x), 16),
+        (lambda x: x.sort(), 16),
         (lambda x: dnb.linalg.eigh(x), 26),
         (lambda x: divmod(x, 3), 21),
         (lambda x: dnb.frexp(x), 23),
@@ -152,7 +157,8 @@ def test_nothing_is_asked_of_what_does_not_travel(few):
         (lambda x: dnb.random.randint(5), 16),
     ],
     ids=(
-        "minus T zeros mean concatenate eigh divmod frexp reduce reduceat outer put copyto c_ randint"
+        "minus T zeros mean concatenate copy array number zeros_like sort eigh "
+        "divmod frexp reduce reduceat outer put copyto c_ randint"
     ).split(),
 )
 def test_small_arrays_take_few_calls(step, most, monkeypatch):

@@ -27,6 +27,7 @@ from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.ops import table
+from distnb.ops.scalars import SCALARS
 
 __all__ = ["cast", "fill", "part_of_complex", "set_dtype", "set_imag", "set_real", "view_as"]
 
@@ -188,9 +189,10 @@ _AT_LINE = at_users_line(_ASTYPE)
 
 def fill(x: Array, value: ArrayLike) -> None:
     """Set all elements to a scalar; NumPy tells why it takes no values with axes."""
-    if np.ndim(value) and x.dtype == bool:
+    axes = 0 if type(value) in SCALARS else np.ndim(value)
+    if axes and x.dtype == bool:
         value = bool(value)  # as the truth of any object
-    elif np.ndim(value):
+    elif axes:
         np.empty((), x.dtype).fill(np.ones(1) if isinstance(value, Array) else value)
     elif isinstance(value, np.ma.MaskedArray):  # which has a number, or tells that it has none
         one = np.empty((), x.dtype)
@@ -203,7 +205,8 @@ def cast(x: Array, dtype: DTypeLike, casting: str, copy: bool) -> Array:
     """Return a copy with another dtype, or the array itself where it has it and may be taken."""
     to = numeric(dtype)
     same = casting == "same_value"  # NumPy's rule of values, which it knows from version 2.4 on
-    if not np.can_cast(x.dtype, to, "unsafe" if same else casting):  # type: ignore[arg-type]
+    free = same or casting == "unsafe"
+    if not free and not np.can_cast(x.dtype, to, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"Cannot cast array data from {x.dtype!r} to {to!r} according to the rule {casting!r}"
         )

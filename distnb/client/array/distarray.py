@@ -103,7 +103,7 @@ from distnb.client.math.ufuncs import clip, round_
 from distnb.client.reach.aliasing import is_alone
 from distnb.client.reach.decorators import in_reach, reduces
 from distnb.client.reach.kept_order import axes_in, in_their_order
-from distnb.client.reach.methods import calls, multiplies, reads, stores
+from distnb.client.reach.methods import calls, multiplies, reads, reshaped, stores
 from distnb.client.reach.small_steps import chosen, like, picked
 from distnb.client.reach.small_views import turned
 from distnb.client.record.advanced_indexing import (
@@ -273,12 +273,6 @@ class DistArray(Array):
             raise ValueError(explain("setflags()", "align or uic", "write alone", "leave them out"))
         if write is not None:
             self.flags.writeable = write
-
-    def __len__(self) -> int:
-        shape = self.shape
-        if not shape:
-            raise TypeError("len() of unsized object")
-        return shape[0]
 
     def __dir__(self) -> list[str]:
         """Return what is there for users: NumPy's names, and those of distributed arrays."""
@@ -589,6 +583,8 @@ class DistArray(Array):
 
     def copy(self, order: Order = "C") -> DistArray:
         """Return a copy, whose elements stay where they are; see :func:`distnb.copy`."""
+        if type(order) is str and order == "C" and not self.single:
+            return _copied(self)
         axes = axes_in(self, order_of(order))
         found = in_their_order(_copied, (self,), axes)
         return as_result(found) if self.single else found
@@ -1121,7 +1117,9 @@ class DistArray(Array):
 
     def reshape(self, *shape: Shape, order: Order = "C", copy: bool | None = None) -> DistArray:
         """Return an array with the same elements in another shape; see :func:`distnb.reshape`."""
-        return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+        wanted: Any = shape[0] if len(shape) == 1 else shape
+        found = reshaped(self, wanted) if order == "C" and copy is None else None
+        return reshape(self, wanted, order, copy=copy) if found is None else found
 
     def resize(self, *new_shape: Shape | None, refcheck: bool = True) -> None:
         """Give the array another size in place; what is added is zero.

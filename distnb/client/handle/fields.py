@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from distnb.client.handle.arguments import Subscript
     from distnb.client.handle.indexing import Turn
     from distnb.client.session.session import Session
-    from distnb.geometry.layout import Layout
+    from distnb.geometry.layout import Ints, Layout
     from distnb.geometry.views import Placed
 
 __all__ = [
@@ -68,6 +68,15 @@ class Fields:
     #: Of a view the array that has the memory, which it keeps as NumPy's do; of a look, which has
     #: memory of its own where engines have it, a reference that does not keep it.
     _owner: Fields | ref[Any] | None
+
+    def __len__(self) -> int:
+        near: Any = self._near
+        if near is not None:
+            return len(near)
+        shape: Ints = self.shape  # type: ignore[attr-defined]
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
 
 
 def made_by(cls: type[Fields]) -> None:
@@ -176,7 +185,7 @@ def at_hand(x: Any) -> Any:
             return None
     elif one._base.host is None or one._base.look is not None:
         return None
-    return one.near  # type: ignore[attr-defined]
+    return near_of(one)
 
 
 def beside(x: Any, shown: np.ndarray) -> Any:

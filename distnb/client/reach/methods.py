@@ -249,7 +249,8 @@ def reshaped(x: Any, shape: Shape) -> Any:
         if type(n) is not int:
             return None
     try:
-        shown = near.reshape(shape, copy=False)
+        # NumPy takes longer for what it is told, and of C order makes a view in any case
+        shown = near.reshape(shape) if nd.in_c(near) else near.reshape(shape, copy=False)
     except ValueError:  # NumPy would copy, or the shape is wrong
         if home is None or nd.nbytes(near) > config.cutoff:
             return None

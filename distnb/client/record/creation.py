@@ -16,7 +16,7 @@ from distnb.client.handle.conversion import Readable, array_of, from_host, toget
 from distnb.client.handle.fields import fits, fresh
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.aliasing import outline
-from distnb.client.reach.kept_order import axes_in, axes_of, in_their_order
+from distnb.client.reach.kept_order import axes_in, in_their_order
 from distnb.client.reach.small_steps import like
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.placement import layout_of_new, stay
@@ -125,19 +125,21 @@ def array(
      [3 4]]
     (2, 2) int64, 32 B, columns in turn on 2 engines
     """
-    if type(object) in _LISTS and copy is True and order == "K" and not (ndmin or ndmax):
-        listed = _listed(object, dtype) if _unasked(dist, grid, session, device, like) else None
-        if listed is not None:
-            return listed
-    check_device(device)
-    wanted = order_of(order)
-    if ndmax and not isinstance(object, Array):
-        numpys: Any = np.array
-        object = numpys(object, dtype, copy=None, ndmax=ndmax)
-    found = _from_data(object, dtype, dist, grid, copy, session_asked(session, like))
-    if isinstance(object, Array):
-        found = no_scalar(in_order(found, wanted, copy), copy)
-    return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
+    found = None
+    if copy is True and order == "K" and not ndmax and _unasked(dist, grid, session, device, like):
+        found = _at_once(object, dtype)
+    if found is None:
+        check_device(device)
+        wanted = order_of(order)
+        if ndmax and not isinstance(object, Array):
+            numpys: Any = np.array
+            object = numpys(object, dtype, copy=None, ndmax=ndmax)
+        found = _from_data(object, dtype, dist, grid, copy, session_asked(session, like))
+        if isinstance(object, Array):
+            found = no_scalar(in_order(found, wanted, copy), copy)
+    return (
+        found if not ndmin or found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
+    )
 
 
 def session_asked(session: Session | None, like: object) -> Session | None:
@@ -240,8 +242,8 @@ def refuse_masked(given: object) -> None:
         )
 
 
-#: Types of what NumPy reads item by item.
-_LISTS = frozenset((list, tuple))
+#: Types of what NumPy reads item by item, and Python's numbers.
+_LISTS, _NUMBERS = frozenset((list, tuple)), frozenset((bool, int, float, complex))
 #: Bytes of an array from which engines take it to others in a list: it is a command for each.
 _LARGE = 1 << 16
 
@@ -254,13 +256,17 @@ def _unasked(*options: object) -> bool:
     return True
 
 
-def _listed(data: Any, dtype: DTypeLike | None) -> Any:
-    """Return the array of a list of numbers, lists and arrays; None if that is odd."""
-    found = _of_arrays(data, dtype)
-    if found is not None:
-        return found
-    made = Array.made
-    items = [_read_here(x) if type(x) is made else x for x in data]
+def _at_once(data: object, dtype: DTypeLike | None) -> Any:
+    """Return the array of a number or a list, or a copy of one in reach; None of what is odd."""
+    made, kind = Array.made, type(data)
+    items: Any = data
+    if kind in _LISTS:
+        found = _of_arrays(data, dtype)
+        if found is not None:
+            return found
+        items = [_read_here(x) if type(x) is made else x for x in items]
+    elif kind not in _NUMBERS:
+        return like(items, np.ndarray.copy, "K") if kind is made and dtype is None else None
     try:
         host = np.array(items, dtype)
     except Exception as error:
@@ -324,7 +330,7 @@ def asarray(
     if copy is None and _unasked(dist, grid, session, device, like, order):
         if isinstance(a, Array) and dtype is None:
             return a
-        found = _listed(a, dtype) if type(a) in _LISTS else None
+        found = _at_once(a, dtype)
         if found is not None:
             return found
     check_device(device)
@@ -618,16 +624,16 @@ def _like(
     """
     wanted = order_of(order, "K")
     asked = None if shape is None else lengths(shape)
+    if dist is None and asked is None and isinstance(prototype, Array):
+        found = like(prototype, small, None if dtype is None else numeric(dtype), wanted)
+        if found is not None:
+            return found
     if dist is None and isinstance(prototype, Array) and _has_axes_of(prototype, asked, wanted):
         axes = axes_in(prototype, wanted)
         if axes:
             inner = asked and tuple([asked[d] for d in axes])
             run = lambda x: _like(x, dtype, inner, None, how, small, "C")  # noqa: E731
             return in_their_order(run, (prototype,), axes)
-        if asked is None and dtype is None and not axes_of((prototype,)):
-            found = like(prototype, small)
-            if found is not None:
-                return found
     at = prototype.session if isinstance(prototype, Array) else None
     shown = outline(prototype) if isinstance(prototype, Array) else np.asarray(prototype)
     extents = shown.shape if asked is None else asked
@@ -693,7 +699,6 @@ def empty_like(
     True
     """
     check_device(device)
-    order_of(order)
     return _like(prototype, dtype, shape, dist, ("empty",), np.empty_like, order)
 
 
@@ -746,7 +751,6 @@ def zeros_like(
     (3,) int64, 24 B, elements in turn on 2 engines
     """
     check_device(device)
-    order_of(order)
     return _like(a, dtype, shape, dist, ("fill", 0), np.zeros_like, order)
 
 
@@ -799,7 +803,6 @@ def ones_like(
     (3,) int64, 24 B, elements in turn on 2 engines
     """
     check_device(device)
-    order_of(order)
     return _like(a, dtype, shape, dist, ("fill", 1), np.ones_like, order)
 
 

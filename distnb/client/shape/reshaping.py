@@ -9,7 +9,7 @@ intervals of other rows, between two looks at memory as rows.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple, SupportsIndex
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.arguments import Order, Shape, order_of
+from distnb.client.handle.arguments import Order, Shape, Subscript, order_of
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import array_of, copied, record_local
 from distnb.client.handle.fields import at_hand
@@ -439,12 +439,10 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
 # -- axes of length 1 ------------------------------------------------------------------------------
 
 
-def _at_least(numpys: Callable[..., Any], arys: tuple[Any, ...]) -> Any:
-    """Return views in the shapes that NumPy's function gives them."""
-    found = []
-    for x in map(asarray, arys):
-        shape = numpys(np.broadcast_to(False, x.shape)).shape
-        found.append(x if shape == x.shape else _reshaped(x, shape))  # NumPy's are the same object
+def _at_least(keys: Sequence[Subscript], arys: tuple[Any, ...]) -> Any:
+    """Return arrays that have as many axes as there are keys, and views by these of all others."""
+    given = map(asarray, arys)
+    found = [x if x.ndim >= len(keys) else x[keys[x.ndim]] for x in given]  # the same, as NumPy's
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -471,7 +469,7 @@ def atleast_1d(*arys: ArrayLike) -> Any:
     ...     dnb.atleast_1d(7).to_numpy()
     array([7])
     """
-    return _at_least(np.atleast_1d, arys)
+    return _at_least((None,), arys)
 
 
 @stands_for(np.atleast_2d)
@@ -497,7 +495,7 @@ def atleast_2d(*arys: ArrayLike) -> Any:
     ...     dnb.atleast_2d([1, 2]).to_numpy()
     array([[1, 2]])
     """
-    return _at_least(np.atleast_2d, arys)
+    return _at_least(((None, None), None), arys)
 
 
 @stands_for(np.atleast_3d)
@@ -523,7 +521,7 @@ def atleast_3d(*arys: ArrayLike) -> Any:
     ...     dnb.atleast_3d([1, 2]).shape
     (1, 2, 1)
     """
-    return _at_least(np.atleast_3d, arys)
+    return _at_least(((None, None, None), (None, slice(None), None), (..., None)), arys)
 
 
 @stands_for(np.broadcast_shapes)

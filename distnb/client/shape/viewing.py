@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Axes, Shape
 from distnb.client.handle.array import Array
-from distnb.client.handle.indexing import lengths, one_axis, some_axes
+from distnb.client.handle.indexing import lengths, some_axes
 from distnb.client.reach.aliasing import are_related, outline
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
@@ -133,11 +133,9 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     (3, 4, 2)
     """
     x = asarray(a)
-    np.moveaxis(np.empty((1,) * x.ndim), source, destination)  # NumPy checks
-    pairs = zip(*(np.atleast_1d(v).tolist() for v in (source, destination)), strict=True)
-    targets = {one_axis(d, x.ndim): one_axis(s, x.ndim) for s, d in pairs}
-    rest = iter(d for d in range(x.ndim) if d not in targets.values())
-    return x.transpose([targets[d] if d in targets else next(rest) for d in range(x.ndim)])
+    # NumPy moves, and checks, axes of one element that have their numbers for strides
+    axes = np.ndarray((1,) * x.ndim, bool, b"\0", 0, tuple(range(x.ndim)))
+    return x.transpose(np.moveaxis(axes, source, destination).strides)
 
 
 @stands_for(np.flip)
