@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -124,7 +125,8 @@ class Cells:
         """
         if session.waits and _is_interrupted(result):
             if not isinstance(result.error_in_exec, _ToldError):
-                print(_GOING_ON, file=sys.stderr)
+                dead = session.connection.dead
+                print(f"distnb: {dead}" if dead else _GOING_ON, file=sys.stderr)
             self._left.add(session)
         elif worked or not session.waits:
             self._left.discard(session)
@@ -221,6 +223,7 @@ def follow_cells(shell: Any) -> None:
     if not isinstance(hook, _TellNames):
         hook = _TellNames(shell)
         client_hooks.install(client, "names", hook)
+        client_hooks.install(client, "engines", hook.await_others)
         client_hooks.install(client, "answers", _AwaitAnswers(client))
         _FOLLOWED.add(client)
     if hook.session is not session:
@@ -234,6 +237,7 @@ def _unfollow(shell: Any) -> None:
         hook = client_hooks.installed(client, "names")
         if isinstance(hook, _TellNames) and hook.shell is shell:
             client_hooks.uninstall(client, "names")
+            client_hooks.uninstall(client, "engines")
             client_hooks.uninstall(client, "answers")
             _FOLLOWED.discard(client)
 
@@ -262,6 +266,19 @@ class _TellNames:
                 self._told = _seen(session, arrays)
                 self._reached.clear()
             self._reached.add(engine)
+        return send(*args, **kwargs)
+
+    def await_others(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
+        """Let new engines take over from those that have died before code is meant for any.
+
+        That is for the user's thread, and not for what distnb itself asks engines.
+        """
+        session = self.session
+        if session is not None and not (session.closed or session.recorder.busy):
+            session.recovery.check()
+            main = threading.current_thread() is threading.main_thread()
+            if main and session.recovery.by_itself and session.recovery.due:
+                session.recover()
         return send(*args, **kwargs)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import ipyparallel
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 import distnb as dnb
 from distnb.client.batching import user_functions
 from distnb.client.recovery import renewal
+from distnb.magics.cells import follow_cells
 from tests.failures.support import ROOT, plant, setting
 from tests.faults.programs import LAYOUTS, Program
 from tests.interrupting import CtrlC
@@ -481,6 +483,31 @@ def test_only_if_it_is_wanted(doomed):
         doomed.recover()
         doomed.recover()
     np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+
+
+@pytest.mark.tier("test-all")
+def test_code_for_engines_is_for_those_that_take_over(doomed, monkeypatch):
+    monkeypatch.setattr(doomed.transport.client, "activate", lambda: None)  # there is no %px here
+    follow_cells(SimpleNamespace(user_ns={"x": dnb.array(numbers(50, 50), dist="block")}))
+    engines = doomed.transport.client.direct_view("all")
+
+    def pressed(*args):
+        raise KeyboardInterrupt
+
+    def dies():
+        kill(doomed, 0)
+        until(lambda: not doomed.transport.alive())
+
+    def resizes():
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(type(doomed.transport), "start_others", pressed)
+            doomed.resize(3)
+
+    for goes in (dies, resizes):
+        goes()
+        engines.execute("n = x.shape[0]", block=True)
+        assert engines["n"] == [50] * doomed.size
+        assert not doomed.connection.dead
 
 
 @pytest.mark.tier("test-all")

@@ -28,6 +28,9 @@ class Client:
     def send_signal(self, sig, targets=None, block=None):
         self.log.append(f"signal {sig}")
 
+    def _build_targets(self, targets):
+        return targets
+
     def activate(self):
         self.activated += 1
 
@@ -133,6 +136,22 @@ def test_names_are_told_before_code_once_for_all_engines(session):
     client.send_execute_request("y", ident=0)
     assert session.batches == before + 2
     assert client.log == ["execute x on 0", "execute x on 1", "execute y on 0"]
+
+
+@pytest.mark.parametrize("recover", ["auto", "ask"])
+def test_others_take_over_before_engines_are_looked_up(session, monkeypatch, recover):
+    follow_cells(Shell())
+    client, due = session.transport.client, [True]
+    monkeypatch.setattr(session.connection, "keeps", True)
+    monkeypatch.setattr(type(session.recovery), "due", property(lambda self: bool(due)))
+    monkeypatch.setattr(type(session), "recover", lambda self: due.clear())
+    monkeypatch.setattr(dnb.config, "recover", recover)
+    if recover == "ask":
+        with pytest.raises(dnb.EngineError, match=r"session.recover\(\) starts new ones"):
+            client._build_targets("all")
+        session.recover()
+    assert client._build_targets("all") == "all"
+    assert not due
 
 
 def test_unloading_takes_the_hook_away_from_all_clients(session):

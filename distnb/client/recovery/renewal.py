@@ -162,7 +162,7 @@ class Recovery:
     def asked(self) -> None:
         """Go on with other engines where those that are there have died, or do not answer."""
         connection = self._session.connection
-        if self._unfinished or not self._session.transport.alive():
+        if self.due:
             self.run()
         elif connection.dead or connection.silent or connection.faulty:
             self._replace()
@@ -205,6 +205,16 @@ class Recovery:
             self._recut(transport.size)
             session.size = session.recorder.size = session.replies.size = transport.size
             session.handles.budget.share = share_of_node(transport.about)
+
+    @property
+    def due(self) -> bool:
+        """Whether engines have died, or ended for others, and these have not taken over yet."""
+        return self._unfinished or not self._session.transport.alive()
+
+    def check(self) -> None:
+        """Raise EngineError if others are due, and do not come without being asked for."""
+        if self._session.connection.keeps and not self.by_itself and self.due:
+            raise EngineError(f"engines have died: {self._others(_ASK)}")
 
     @property
     def by_itself(self) -> bool:

@@ -25,11 +25,12 @@ __all__ = ["KINDS", "Hook", "install", "installed", "uninstall"]
 
 #: Kind of hook -> the client's methods that it is around; the outer kind first. Interrupted code is
 #: answered before all else; the names of arrays are told in a batch, and batches on their way come
-#: before the message itself.
+#: before the message itself. It is for engines that are there when these are looked up.
 KINDS = {
     "answers": ("send_execute_request", "send_signal"),
     "names": ("send_execute_request",),
     "order": ("send_execute_request", "send_apply_request"),
+    "engines": ("_build_targets",),
 }
 
 
