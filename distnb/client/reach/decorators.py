@@ -24,6 +24,8 @@ _ARRAYS = (Array, np.ndarray, list, tuple, np.generic, int, float, complex)
 _WARN = frozenset(("average", "corrcoef", "cov", "lstsq", "polyfit"))
 _WARN |= {"nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanquantile", "nanstd"}
 _WARN |= {"nanvar"}
+#: Options of reductions that the short way knows.
+_AXES = frozenset(("axis", "keepdims"))
 #: Functions for which NumPy asks what is no array of its own for a method, and those of them that
 #: hand on an axis.
 _SPREAD = frozenset(("std", "var"))
@@ -97,13 +99,18 @@ def asks(f: _F) -> _F:
 
 
 def reduces(op: str) -> Callable[[_F], _F]:
-    """Let a method that reduces try the short way first."""
+    """Let a method that reduces try the short way first, and, given more than axes, NumPy's."""
 
     def decorate(f: _F) -> _F:
+        itself: Any = f.__wrapped__  # type: ignore[attr-defined]
+
         @functools.wraps(f)
         def method(self: Any, *args: Any, **options: Any) -> Any:
             found = reduction(op, self, args, options)
-            return f(self, *args, **options) if found is None else found
+            if found is not None:
+                return found
+            more = len(args) > 1 or not _AXES.issuperset(options)
+            return (f if more else itself)(self, *args, **options)
 
         return method  # type: ignore[return-value]
 
