@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator
@@ -28,11 +26,15 @@ _OLD = 60.0
 
 def own_folder() -> Path:
     """Make a temporary folder of this process, which only its user may enter."""
+    import tempfile  # with it come all ways to compress, which importing distnb does not need
+
     return Path(tempfile.mkdtemp(prefix=f"{folder_prefix()}{os.getpid()}-"))
 
 
 def sweep() -> None:
     """Remove what killed processes of this user have left."""
+    import shutil  # as above
+
     for folder, lives in _folders():
         if not lives:
             shutil.rmtree(folder, ignore_errors=True)
@@ -49,6 +51,8 @@ def own_folders() -> list[Path]:
 
 def _folders() -> Iterator[tuple[Path, bool]]:
     """Yield temporary folders of this user, and whether whose they are lives."""
+    import tempfile  # as above
+
     for folder in Path(tempfile.gettempdir()).glob(f"{folder_prefix()}*-*"):
         pid = folder.name.removeprefix(folder_prefix()).partition("-")[0]
         if pid.isdecimal() and _mine(folder):
