@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -154,7 +155,7 @@ def ended():
 
 
 def test_leftovers_go_at_the_next_start(tmp_path, monkeypatch):
-    monkeypatch.setattr(leftovers.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     mine = leftovers.own_folder()
     old = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{ended()}-"))
     old.mkdir()
@@ -181,6 +182,6 @@ def test_a_killed_notebook_and_watchdog_leave_nothing_for_long(tmp_path, monkeyp
     while any(Path(f"/proc/{pid}/cmdline").exists() for pid in everyone):
         time.sleep(0.05)
     assert list(tmp_path.glob("distnb-*"))
-    monkeypatch.setattr(leftovers.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     leftovers.sweep()
     assert not list(tmp_path.glob("distnb-*"))
