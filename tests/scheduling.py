@@ -11,9 +11,8 @@ class ModuleScheduling(LoadGroupScheduling):
 
     def __init__(self, config, log=None):
         super().__init__(config, log)
-        config.option.loadscopereorder = (
-            False  # by their number, which says nothing of what they take
-        )
+        # Else by the number of their tests, which says nothing of what they take
+        config.option.loadscopereorder = False
 
     def _split_scope(self, nodeid):
         scope = super()._split_scope(nodeid)

@@ -137,9 +137,9 @@ def array(
         found = _from_data(object, dtype, dist, grid, copy, session_asked(session, like))
         if isinstance(object, Array):
             found = no_scalar(in_order(found, wanted, copy), copy)
-    return (
-        found if not ndmin or found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
-    )
+    if ndmin and found.ndim < ndmin:
+        return found[(*(None,) * (ndmin - found.ndim), ...)]
+    return found
 
 
 def session_asked(session: Session | None, like: object) -> Session | None:
