@@ -183,7 +183,8 @@ def test_without_it_a_death_is_the_end(apart, monkeypatch):
             x.to_numpy()
 
 
-def test_engines_that_die_of_doing_it_again(doomed, tmp_path):
+@pytest.mark.parametrize("more", [0, pytest.param(2, marks=pytest.mark.tier("test-all"))])
+def test_engines_that_die_of_doing_it_again(doomed, tmp_path, more):
     """What kills them is tried twice; then it is lost, and the session goes on."""
     mine, other = tmp_path / "once", dnb.ones(900) * 2
 
@@ -192,15 +193,16 @@ def test_engines_that_die_of_doing_it_again(doomed, tmp_path):
             os._exit(1)
         return x + 1
 
-    x = dnb.map(deadly, other, dtype=float)
+    x, beside = dnb.map(deadly, other, dtype=float), other + 5  # in one batch
+    others = [dnb.map(deadly, other, dtype=float) for _ in range(more)]
     doomed.flush()
     y, z = x * 2, other * 3
     doomed.flush()
     mine.touch()
     kill(doomed)
-    for each in (x, y):
+    for each in (x, y, *others):
         lost(each.to_numpy, "engines died as they did")
-    assert (other + z).sum().item() == 900 * 8
+    assert (other + z + beside).sum().item() == 900 * 15
 
 
 def test_ctrl_c_while_they_are_made_again(doomed, tmp_path):

@@ -9,6 +9,7 @@ have written, or on what was given up or failed, is lost with the engines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,7 +127,8 @@ class Lineage:
         #: Functions of the user's that engines do not have any more.
         self._dropped: set[int] = set()
         #: The batch of which engines have died last as they did it again, and how often.
-        self._deadly = self._deaths = 0
+        self._deadly: int | None = None
+        self._deaths = 0
         self._count, self._nbytes, self._seconds, self._next = 0, 0, 0.0, _FEW
 
     # -- what engines have done ----------------------------------------------------------------
@@ -314,7 +316,8 @@ class Lineage:
         found = self._with_deletions(epoch)
         self._past, self._files = past, files  # a file may be another one the next time
         self._prune()
-        return [*found, self._lost(epoch)]
+        parts = [_singly(s) if s.number == self._deadly else [s] for s in found]
+        return [*chain.from_iterable(parts), self._lost(epoch)]
 
     def _with_deletions(self, epoch: int) -> list[Sent]:
         """Return what is kept, with deletions of what nothing needs any more."""
@@ -345,14 +348,22 @@ class Lineage:
         quiet = [reply._replace(warnings=()) for reply in outcome.replies]
         return outcome._replace(replies=quiet)
 
-    def ended(self, deadly: int = 0) -> None:
-        """Note that all was done again, or at which batch engines died; if often, give it up."""
-        self._deaths = self._deaths + 1 if deadly and deadly == self._deadly else bool(deadly)
-        self._deadly = deadly
-        if self._deaths >= _DEATHS:
-            self._deaths = 0
-            which = {id(c) for p in self._past if p.sent.number == deadly for c in p.commands}
-            self._give_up(lambda command: id(command) in which, _DEADLY)
+    def ended(self, deadly: Sent | None = None) -> bool:
+        """Note that all was done again, or what engines died of; tell whether that is given up.
+
+        A batch of which they died is done singly the next time, so that of its commands only the
+        one is given up that they die of.
+        """
+        number = None if deadly is None else deadly.number
+        self._deaths = self._deaths + 1 if number == self._deadly else 1
+        self._deadly = number
+        if deadly is None or self._deaths < _DEATHS:
+            return False
+        self._deaths, self._deadly = 0, None
+        assert deadly.again is not None
+        which = {id(c) for c in deadly.again.commands}
+        self._give_up(lambda command: id(command) in which, _DEADLY)
+        return True
 
     # -- what it would take --------------------------------------------------------------------
 
@@ -394,6 +405,14 @@ class Lineage:
         for handle, (commands, seconds) in files.items():
             if seconds < costs.get(handle, 0.0) and not any(map(_has_changed, commands)):
                 self._remember(commands, seconds)
+
+
+def _singly(sent: Sent) -> list[Sent]:
+    """Return a batch as one for each of its commands."""
+    again = sent.again
+    assert again is not None
+    each = [again._replace(commands=(c,), done=1, begun=1) for c in again.commands]
+    return [sent._replace(again=single) for single in each]
 
 
 def _once(command: Command) -> str:

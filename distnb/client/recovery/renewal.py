@@ -32,7 +32,7 @@ from distnb.wire.protocol import Ask, Command, title
 
 __all__ = ["Recovery"]
 
-#: How often it is tried, where new engines die, too.
+#: How often it is tried, where new engines die, too, with nothing left out for that.
 _ATTEMPTS = 3
 #: How often engines may die at the same batch until it is left out.
 _DEATHS = 3
@@ -112,6 +112,8 @@ class Recovery:
         self._recut: Callable[[int], None] | None = None
         #: The batch at which engines died last, how often so far, and what is said of it then.
         self._deadly, self._deaths = 0, 0
+        #: Whether something is left out in this attempt, or will be in the next one.
+        self._left_out = False
         self._blamed: BaseException | None = None
         #: How arrays came to be that lie in the engines' own memory, where others can come.
         self.lineage: Lineage | None = None
@@ -282,9 +284,10 @@ class Recovery:
         dead, orphans = connection.dead or str(transport.gone()), connection.orphans
         connection.fall_back(dead, orphans)  # who would use them meanwhile waits for the lock
         self._tell_of_start()
-        for left in reversed(range(_ATTEMPTS)):
+        left = _ATTEMPTS
+        while True:
             try:
-                self._unfinished = True
+                self._unfinished, self._left_out = True, False
                 orphans = connection.orphans
                 interruptible(transport.renew)
                 self._follow()
@@ -297,6 +300,7 @@ class Recovery:
                     self._said = 0.0  # somebody has to start others first
                 if not (isinstance(error, EngineError) and transport.starts):
                     raise
+                left = _ATTEMPTS if self._left_out else left - 1
                 if not left or transport.alive():
                     connection.give_up_on_others(str(error))
                     raise
@@ -359,7 +363,7 @@ class Recovery:
         self._deadly = number
         if not left or self._deaths < _DEATHS:
             return orphans
-        first, self._deadly = left[0], 0
+        first, self._deadly, self._left_out = left[0], 0, True
         again = first.again
         assert again is not None
         at = again.commands[again.done : max(again.begun, again.done + 1)]
@@ -430,7 +434,7 @@ class Recovery:
             outcome = connection.collect()
             if outcome is None or not outcome.known:
                 self._deaths -= 1  # that was not at what had been on its way
-                lineage.ended(sent.number)
+                self._left_out = lineage.ended(sent)
                 raise EngineError(connection.dead or explain(*_FAULTY))
             self._blamed = session.replies.take(lineage.redone(outcome)) or self._blamed
         if lineage is not None:
