@@ -168,14 +168,22 @@ def test_what_depends_on_who_did_it_is_given_up():
 
 
 def test_two_deaths_at_what_is_not_the_same_are_one_of_each():
+    """After the first of them a batch is done singly, so that one command is given up."""
     trial = Trial()
     trial.done(create(1, "fill"))
-    trial.done(create(2), create(3), add(3, 1), add(2, 3), Free((3,)))
-    trial.lineage.ended(1)
-    trial.lineage.ended(2)
+    trial.done(create(2), create(3), create(4), add(3, 1), add(2, 3), add(4, 1), Free((3,)))
+    first, second, _lost = trial.lineage.replay(0)
+    assert not trial.lineage.ended(first)
+    assert not trial.lineage.ended(second)
     assert trial.again()[1] == set()
-    trial.lineage.ended(2)
-    assert trial.again()[1] == {2}
+    _first, *singly, _lost = trial.lineage.replay(0)
+    assert len(singly) == len(second.again.commands)
+    deadly = next(s for s in singly if s.again.commands == (add(2, 3),))
+    assert trial.lineage.ended(deadly)
+    commands, lost = trial.again()
+    assert lost == {2}
+    assert ("apply", 4) in names(commands)
+    assert len(trial.lineage.replay(0)) == 3  # what comes after that is done in batches
 
 
 def test_what_was_made_before_its_source_was_shown_stays_when_a_function_goes():
