@@ -180,8 +180,9 @@ class LocalArray:
     def _assign(self, data: np.ndarray) -> None:
         """Write a copy of elements, laid as a message, where they lie in memory."""
         block, part = self._store.get(self._there.base).block, self._part(self._store.rank)
-        for chunk in part.chunks if part is not None and block is not None else ():
-            _memory(chunk, block)[...] = _message(chunk, data)
+        if part is not None and block is not None:
+            for chunk in part.chunks:
+                _memory(chunk, block)[...] = _message(chunk, data)
 
     def _part(self, rank: int) -> Part | None:
         """Return what lies on a rank, None if nothing does."""
