@@ -415,6 +415,21 @@ def test_bad_input_raises_and_harms_nothing(session, kind, text, run):
     assert int(x.sum()) == 10
 
 
+@pytest.mark.parametrize("place", [7, -1])
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_places_outside_are_refused_before_a_loop_reads_them(session, fmt, place):
+    parts = np.ones(3), np.array([0, 1, place]), np.array([0, 2, 3])
+    shape = (2, 4) if fmt == "csr" else (4, 2)
+    theirs = getattr(sp, f"{fmt}_array")(parts, shape=shape)  # which SciPy takes
+    for make in (sparse.csr_array, sparse.csc_array):
+        with pytest.raises(ValueError, match="indices: got"):
+            make(theirs)
+    with pytest.raises(ValueError, match="indices: got"):
+        getattr(sparse, f"{fmt}_array")(parts, shape=shape)
+    with pytest.raises(ValueError, match="indices: got"):
+        getattr(sparse, f"{fmt}_array")(shape) + theirs
+
+
 def test_elements_that_do_not_fit_are_refused(session):
     A = sparse.eye_array(5)
     A.data = dnb.ones(4)

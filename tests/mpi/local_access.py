@@ -85,6 +85,9 @@ def test_keys_name_what_a_rank_holds(session, dist):
         same(full[keys], local)
         if all(isinstance(at, slice) for at in slices):
             same(full[slices], local)
+        if dist != "replicated":
+            view.local = local + 1
+            same(view.to_numpy(), full + 1)
 
 
 def test_keys_of_each_rank(session):

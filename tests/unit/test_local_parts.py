@@ -27,3 +27,27 @@ def test_parts_are_written_on_all_engines_or_on_none(dist, at):
             for part in parts:
                 part.local[...] = -a[part.global_slices]
             np.testing.assert_array_equal(x, -a)
+        for part in parts:
+            part.local = a[part.global_slices].astype(np.float32) * 3
+        np.testing.assert_array_equal(x, 3 * a)
+
+
+@pytest.mark.parametrize("at", [np.s_[:, :], np.s_[1:, ::-2], np.s_[3::-1]])
+@pytest.mark.parametrize("turned", [False, True])
+def test_parts_of_several_blocks_are_written_by_assignment(turned, at):
+    with setting(place="engines", cutoff=0), dnb.inprocess(3) as session:
+        base, want = (
+            dnb.arange(60, dist=[("cyclic", 2)]).reshape(6, 10),
+            np.arange(60).reshape(6, 10),
+        )
+        base = base.redistribute(("*", ("cyclic", 2)))
+        x, a = base[at], want[at]
+        x, a = (x.T, a.T) if turned else (x, a)
+        session.flush()
+        parts = [LocalArray("x", w.store, x.operand, w.comm) for w in session.transport.workers]
+        for part in parts:
+            part.local = part.local + 100
+        a += 100
+        np.testing.assert_array_equal(base, want)
+        with pytest.raises(ValueError, match="broadcast"):
+            parts[0].local = np.ones(7)

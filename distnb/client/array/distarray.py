@@ -1509,8 +1509,9 @@ class DistArray(Array):
     def local(self) -> np.ndarray:
         """The elements that this rank holds, under ``mpiexec``: a writable look, or a copy.
 
-        As in ``%px``, it is read-only where the elements are not one strided block. All ranks ask
-        together, for this and for all below. What was recorded before is done then. Other looks of
+        As in ``%px``, it is read-only where the elements are not one strided block; what is
+        assigned (``A.local = values``) is written there, too. All ranks ask together, for this and
+        for all below. What was recorded before is done then. Other looks of
         the array (``A.reshape(-1)``) have what is written there, where it is this, asked for anew.
         """
         return local_look(self)

@@ -43,11 +43,17 @@ def local_look(x: Array) -> np.ndarray:
 
     So what was made of them, and what shows them in another way, is made again when it is used.
     """
-    found: np.ndarray = local_part(x).local
+    return _to_write(x)[1]
+
+
+def _to_write(x: Array) -> tuple[Any, np.ndarray]:
+    """Return what this rank holds of an array that its script may write, and the elements."""
+    part = local_part(x)
+    found: np.ndarray = part.local
     x.dbase.about_to_be_written()
     if x.dbase.look is not None:
         x.dbase.look.wrote(x.dbase)
-    return found
+    return part, found
 
 
 def _together(x: Array) -> Any:
@@ -68,9 +74,9 @@ def _together(x: Array) -> Any:
 
 def set_local(x: Array, values: ArrayLike) -> None:
     """Write what this rank holds; every rank does so with its own values."""
-    part = local_look(x)
+    held, part = _to_write(x)
     given = np.asarray(values)
-    good = x.writeable and part.flags.writeable and given.shape in (part.shape, ())
+    good = x.writeable and held.writeable and given.shape in (part.shape, ())
     fits = good and np.can_cast(given.dtype, part.dtype, "same_kind")
     if not all(x.session.transport.share(fits)):
         raise ValueError(
@@ -78,10 +84,10 @@ def set_local(x: Array, values: ArrayLike) -> None:
                 "local data",
                 f"shape {given.shape} {given.dtype} on this rank",
                 f"{part.shape} {part.dtype} that can be written, on each rank its own",
-                "redistribute('block') what is not in blocks",
+                "assign to the array itself where ranks share the elements",
             )
         )
-    part[...] = given
+    held.local = given
 
 
 def set_full(x: Array, values: ArrayLike) -> None:

@@ -28,7 +28,7 @@ from distnb.client.sparse.balance import balanced_cuts, check_blocks, pointed, s
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import everywhere, laid, made, recut, routed, sent
 from distnb.client.sparse.dense import pointers_of
-from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
+from distnb.client.sparse.scipys import index_dtype, is_scipys, scipy_sparse, supported
 from distnb.client.sparse.structure import (
     Stored,
     Structure,
@@ -89,12 +89,12 @@ def stored(
     if isinstance(arg1, Array):
         arg1 = arg1.to_numpy()
     name = "csr" if axis == 0 else "csc"
-    x = getattr(scipy_sparse(), f"{name}_array")(arg1, shape=shape, dtype=kind)
+    x = getattr(scipy_sparse(), f"{name}_array")(_sound(arg1), shape=shape, dtype=kind)
     if x.ndim != 2:
         raise NotImplementedError(
             explain(f"{name}_array", f"{x.ndim} axis", "two", "use coo_array for one axis")
         )
-    return _from_scipys(session, x, axis, dist)
+    return _from_scipys(session, x if is_scipys(arg1) else _sound(x), axis, dist)
 
 
 def _word(dist: Dist) -> Dist:
@@ -170,10 +170,24 @@ def _told_apart(arg1: Any, shape: Shape | None, axis: int) -> tuple[Any, Shape]:
     return (data[:nnz], coords if axis == 0 else coords[::-1]), shape
 
 
-def _from_scipys(session: Session, x: Any, axis: int, dist: Dist) -> Stored:
-    kind = supported(x.dtype)
+def _sound(x: Any) -> Any:
+    """Return what a constructor got; ValueError for SciPy's CSR or CSC with places outside.
+
+    SciPy looks at none: its loops, here and on engines, would read and write outside of memory.
+    """
+    if not is_scipys(x) or x.format not in ("csr", "csc"):
+        return x
     if (x.indptr[1:] < x.indptr[:-1]).any():
         raise ValueError(explain("indptr", "pointers that fall", "rising ones", "sort the rows"))
+    minor, found = x.shape[-1 if x.format == "csr" else 0], x.indices[: x.indptr[-1]]
+    if len(found) and not 0 <= found.min() <= found.max() < minor:
+        got = f"{found.min()} to {found.max()}"
+        raise ValueError(explain("indices", got, f"0 to {minor - 1}", "give others, or a shape="))
+    return x
+
+
+def _from_scipys(session: Session, x: Any, axis: int, dist: Dist) -> Stored:
+    kind = supported(x.dtype)
     cuts = cuts_for(dist, x.shape[axis], session.size, x.indptr)
     arrays = (x.data.astype(kind, copy=False), x.indices, x.indptr)
     return sent(session, arrays, x.shape[1 - axis], cuts, bool(x.has_canonical_format))

@@ -14,7 +14,7 @@ from distnb.engines.runtime.store import Store
 from distnb.geometry.layout import in_notebook
 from distnb.geometry.slices import Section
 from distnb.geometry.views import Placed
-from distnb.plans.transfer import Part, part_of, window
+from distnb.plans.transfer import Chunk, Part, part_of, window
 from distnb.wire.protocol import InNotebook, Operand
 
 __all__ = ["LocalArray", "as_parts", "follow_cells"]
@@ -144,6 +144,11 @@ class LocalArray:
         self.local = data
 
     @property
+    def writeable(self) -> bool:
+        """Whether elements can be assigned to :attr:`local`, if not into what it shows."""
+        return not (self._store.get(self._there.base).shared or self._sealed)
+
+    @property
     def local(self) -> np.ndarray:
         """The local elements."""
         base = self._store.get(self._there.base)
@@ -151,24 +156,33 @@ class LocalArray:
         if part is None or base.block is None:
             return np.empty([at.stop for at in self._nothing], base.dtype)
         if _is_window(part):
-            chunk = part.chunks[0]
-            found = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+            found = _memory(part.chunks[0], base.block)
         elif whole:
             found = base.block.view()
         else:
             found = np.empty(part.shape, base.dtype)
             for chunk in part.chunks:
-                to = window(found, chunk.shape, chunk.message.offset, chunk.message.strides)
-                to[...] = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+                _message(chunk, found)[...] = _memory(chunk, base.block)
         # On all engines or on none: code that writes would stop halfway.
         parts = map(self._part, range(self._comm.size))
         looks = whole or all(part is None or _is_window(part) for part in parts)
-        found.flags.writeable = looks and not (base.shared or self._sealed)
+        found.flags.writeable = looks and self.writeable
         return found
 
     @local.setter
     def local(self, data: Any) -> None:
-        self.local[...] = data  # ``A.local += 1`` assigns what it has written already
+        found = self.local
+        if not found.flags.writeable and self.writeable:
+            self._assign(np.broadcast_to(data, found.shape).astype(found.dtype, order="C"))
+        else:
+            found[...] = data  # ``A.local += 1`` assigns what it has written already
+
+    def _assign(self, data: np.ndarray) -> None:
+        """Write a copy of elements, laid as a message, where they lie in memory."""
+        block, part = self._store.get(self._there.base).block, self._part(self._store.rank)
+        if part is not None and block is not None:
+            for chunk in part.chunks:
+                _memory(chunk, block)[...] = _message(chunk, data)
 
     def _part(self, rank: int) -> Part | None:
         """Return what lies on a rank, None if nothing does."""
@@ -198,6 +212,16 @@ class LocalArray:
             f"<local part of {self._name} on rank {rank} of {size}: "
             f"{self.local.shape} of {self.shape} {self.dtype}, {self.layout}>"
         )
+
+
+def _memory(chunk: Chunk, block: np.ndarray) -> np.ndarray:
+    """Return the elements of a chunk in a rank's memory."""
+    return window(block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+
+
+def _message(chunk: Chunk, elements: np.ndarray) -> np.ndarray:
+    """Return the elements of a chunk among all of its part."""
+    return window(elements, chunk.shape, chunk.message.offset, chunk.message.strides)
 
 
 def _is_window(part: Part) -> bool:
