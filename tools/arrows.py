@@ -98,7 +98,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.reach": """
         promised_layouts small_views rehearsal pace admission small_steps engines_order
-        small_reductions small_products methods aliasing kept_order whole_functions decorators
+        small_reductions small_products aliasing kept_order whole_functions methods decorators
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement

@@ -28,9 +28,9 @@ MODULES = {
         "small_steps",
         "small_reductions",
         "small_products",
-        "methods",
         "rehearsal",
         "whole_functions",
+        "methods",
     ),
     "client/record": ("operators",),
 }

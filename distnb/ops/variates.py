@@ -27,6 +27,8 @@ BLOCK = 1024
 _ROW = 2
 #: What is drawn, scaled and moved here: arrays of parameters give the same numbers then.
 _STANDARD = {"normal": "standard_normal", "exponential": "standard_exponential"}
+#: Parameters with which a normal number is what it is without.
+_AS_THEY_ARE = (0.0, 1.0)
 
 
 def draws(kind: str) -> bool:
@@ -108,7 +110,10 @@ def fill(
 
 def fill_all(kind: str, seed: int, stream: int, args: tuple[Any, ...], out: np.ndarray) -> None:
     """Fill ``out`` as :func:`fill` does, with all numbers of an array: of the indices from 0 on."""
-    Numbers(kind, seed, stream, args).run(0, out)
+    if 0 < out.size <= BLOCK:
+        out[...] = _first(kind, seed, stream, args, out.size)
+    else:
+        Numbers(kind, seed, stream, args).run(0, out)
 
 
 def one(kind: str, seed: int, stream: int, args: tuple[Any, ...]) -> Any:
@@ -119,9 +124,18 @@ def one(kind: str, seed: int, stream: int, args: tuple[Any, ...]) -> Any:
     >>> one("normal", 1, 0, (0.0, 2.0)) == few[0]
     np.True_
     """
+    return _first(kind, seed, stream, args)
+
+
+def _first(kind: str, seed: int, stream: int, args: tuple[Any, ...], *n: int) -> Any:
+    """Draw the first numbers of an array, at most ``BLOCK``; without ``n`` one, Python's."""
     generator = numpys(seed, _ROW, stream, 0)
     if kind not in _STANDARD:
-        return getattr(generator, kind)(*args)
-    *loc, scale = args
-    found = getattr(generator, _STANDARD[kind])() * scale
-    return found + loc[0] if loc else found
+        return getattr(generator, kind)(*args, *n)
+    found = getattr(generator, _STANDARD[kind])(*n)
+    if args != _AS_THEY_ARE:
+        *loc, scale = args
+        found *= scale
+        if loc:
+            found += loc[0]
+    return found

@@ -11,7 +11,7 @@ import pytest
 
 import distnb as dnb
 from distnb.engines.fusion.compiler import short_turns
-from tests.contract.support import numbered, same, setting
+from tests.contract.support import numbered, outcome, same, setting
 
 pytestmark = [pytest.mark.ways("one", "four", "started"), pytest.mark.usefixtures("notebook")]
 
@@ -277,3 +277,92 @@ def test_bytes_are_those_of_memory(dist):
         assert bytes(reached(data, dist)) == bytes(data)
         assert int.from_bytes(reached(data, dist)) == int.from_bytes(data.tobytes())
     assert bytes(dnb.array(3)) == bytes(np.array(3))
+
+
+ALONG = [
+    lambda xp, f, a, out: f.reduce(a, 0, None, out),
+    lambda xp, f, a, out: f.reduce(a, axis=0, out=(out,), initial=2),
+    lambda xp, f, a, out: f.reduce(a, 1, dtype=float),
+    lambda xp, f, a, out: f.accumulate(a, 1, None, a),
+    lambda xp, f, a, out: f.accumulate(a, 0),
+    lambda xp, f, a, out: f.reduce([a[0], a[1]]),
+    lambda xp, f, a, out: f.accumulate((a[0], a[1]), axis=1),
+    lambda xp, f, a, out: f.at(a, ([1, 1, 0], [0, 0, 2]), out),
+    lambda xp, f, a, out: f.at(a, 0, 2),
+    lambda xp, f, a, out: f.reduce(a, 0, None, out, axis=0),
+    lambda xp, f, a, out: f.reduce(a, 3, None, out),
+    lambda xp, f, a, out: f.reduce(a, 1, None, out),
+    lambda xp, f, a, out: f.at(a, 9, 1),
+]
+
+
+@pytest.mark.cases(8)
+@pytest.mark.parametrize("dist", [None, "block"])
+@pytest.mark.parametrize("step", ALONG)
+def test_methods_of_ufuncs_write_where_numpys_do(step, dist):
+    for ufunc in (np.add, np.maximum, np.logical_or, np.subtract):
+        for dtype in "diD":
+            data = numbered((2, 3)).astype(dtype)
+            into = np.ones(3, dtype)
+            a, out = reached(data, dist), reached(into, dist)
+            expected, refused = outcome(lambda: step(np, ufunc, data, into))
+            found, raised = outcome(lambda: step(dnb, getattr(dnb, ufunc.__name__), a, out))
+            assert (raised is None) == (refused is None), (raised, refused)
+            same(a, data)
+            same(out, into)
+            assert (found is out) == (expected is into)
+            assert (found is a) == (expected is data)
+            if expected is not None:
+                same(found, expected)
+
+
+@pytest.mark.parametrize("dist", DISTS)
+def test_nan_to_num_writes_into_its_argument(dist):
+    for dtype in "fdFD":
+        data = np.array([[1, np.nan, np.inf], [-np.inf, 0, 2]]).astype(dtype)
+        x = reached(data, dist)
+        view, shown = x[:, 1:], data[:, 1:]
+        assert dnb.nan_to_num(view, copy=False, nan=7.0, posinf=3.0) is view
+        np.nan_to_num(shown, copy=False, nan=7.0, posinf=3.0)
+        same(x, data)
+
+
+def test_results_that_numpy_shares_with_operands_are_views():
+    """And no others: ``split`` has views of an array, ``nonzero`` a matrix of its own."""
+    a = dnb.arange(12.0)
+    for part in dnb.split(a, 3):
+        part += 1
+    assert a.sum() == 78
+    rows, columns = dnb.nonzero(dnb.array([[0, 1], [2, 0]]))
+    rows += 5
+    assert columns.tolist() == [1, 0]
+    x, y = dnb.meshgrid(a, a[:2], copy=False)
+    a[0] = 40
+    assert (x[0, 0], y[0, 0], y.shape) == (40, 40, (2, 12))
+    assert dnb.squeeze(a[None, :2, None]).shape == (2,)
+    assert dnb.squeeze(a[:1]).shape == ()
+
+
+@pytest.mark.parametrize("kind", ["normal", "standard_normal", "gamma", "poisson", "exponential"])
+def test_few_numbers_are_the_first_of_many(kind):
+    args = (3.0, 2.0) if kind in ("normal", "gamma") else () if kind[0] == "s" else (3.0,)
+    few, many = (getattr(dnb.random.default_rng(8), kind)(*args, n) for n in (5, 2000))
+    assert few.tolist() == many[:5].tolist()
+    assert getattr(dnb.random.default_rng(8), kind)(*args) == many[0]
+
+
+@pytest.mark.parametrize("dist", ["block", "cyclic"])
+def test_reductions_into_an_output_in_reach_ask_no_engine(session, dist):
+    """And they are those without: in the dtype of both, in the order of engines."""
+    for op, dtype, kind in (("sum", "f8", "f8"), ("sum", "f4", "f8"), ("prod", "i4", "f8"),
+                            ("max", "f8", "f8"), ("sum", "f8", "i8"), ("any", "f8", "f8")):  # fmt: skip
+        data = (numbered((6, 5)) / 7).astype(dtype)
+        x, out = reached(data, dist), reached(np.ones(5, kind), dist)
+        # NumPy combines elements in the dtype of both; an output of integers takes what comes of it
+        both = {} if op in ("max", "any") else {"dtype": np.result_type(dtype, kind)}
+        usual = getattr(x, op)(axis=0, **both)
+        session.flush()
+        before = session.recorder.recorded
+        assert getattr(dnb, op)(x, axis=0, out=out) is out
+        assert session.recorder.recorded == before
+        same(out, usual.to_numpy().astype(kind))

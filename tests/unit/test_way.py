@@ -155,10 +155,19 @@ def test_nothing_is_asked_of_what_does_not_travel(few):
         (lambda x: dnb.copyto(x, 1), 16),
         (lambda x: dnb.c_[x, x], 16),
         (lambda x: dnb.random.randint(5), 16),
+        (lambda x: dnb.add.reduce(x, 0, None, x[0]), 24),
+        (lambda x: dnb.add.accumulate(x, out=x), 17),
+        (lambda x: dnb.minimum.reduce([x, x]), 22),
+        (lambda x: dnb.add.at(x, [0, 1], 0.0), 17),
+        (lambda x: dnb.nan_to_num(x, copy=False), 40),
+        (lambda x: dnb.size(x), 3),
+        (lambda x: x.tolist(), 4),
+        (lambda x: x.transpose(1, 0), 11),
     ],
     ids=(
         "minus T zeros mean concatenate copy array number zeros_like sort eigh "
-        "divmod frexp reduce reduceat outer put copyto c_ randint"
+        "divmod frexp reduce reduceat outer put copyto c_ randint reduce_into accumulate_into "
+        "reduce_list at nan_to_num size tolist transpose"
     ).split(),
 )
 def test_small_arrays_take_few_calls(step, most, monkeypatch):

@@ -109,10 +109,14 @@ def _as_bytes(x: Array, dtype: np.dtype, shape: Ints, source: Layout, target: La
     return found if target == layout else in_layout(found, layout)
 
 
+#: The ways to look at the parts of complex numbers.
+_PARTS = {name: Part(name) for name in ("real", "imag")}
+
+
 def part_of_complex(x: Array, name: str) -> Any:
     """Return the real or the imaginary part: a view, but the zeros that real arrays have."""
     if x.dtype.kind == "c" and (x.shape or not x.single):
-        view = look_at(x, Part(name))
+        view = look_at(x, _PARTS[name])
         view.single = False  # into which one writes
         return view
     if name == "real" and x.dtype.kind != "c":

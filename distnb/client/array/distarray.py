@@ -41,6 +41,7 @@ from distnb.client.array.printing import array_str
 from distnb.client.array.reading import (
     element,
     elements,
+    few_in_reach,
     is_for_strides,
     is_own,
     laid_out,
@@ -72,6 +73,7 @@ from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import (
     check_levels,
     index_view,
+    is_turn,
     no_bool,
     one_axis,
     place_of,
@@ -388,7 +390,8 @@ class DistArray(Array):
         ...     dnb.arange(3).tolist()
         [0, 1, 2]
         """
-        return self.__array__().tolist()
+        near = few_in_reach(self)
+        return (self.__array__() if near is None else near).tolist()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         caller = sys._getframe(1)
@@ -535,7 +538,10 @@ class DistArray(Array):
 
     def transpose(self, *axes: Axes) -> DistArray:
         """Return a view with its axes in another order; see :func:`distnb.transpose`."""
-        order: Any = axes
+        order: Any = axes[0] if len(axes) == 1 else axes
+        if type(order) is tuple and is_turn(order, self.ndim):
+            return self._turned(order)
+        order = axes
         if len(axes) == 1 and axes[0] is not None:
             order = several(axes[0])
         if not axes or axes[0] is None:
@@ -562,6 +568,9 @@ class DistArray(Array):
 
     def squeeze(self, axis: Axes = None) -> DistArray:
         """Return a view without axes of length 1; see :func:`distnb.squeeze`."""
+        if axis is None and self.ndim:
+            key = tuple([0 if n == 1 else slice(None) for n in self.shape])
+            return self[(*key, ...)] if 0 in key else self
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
             if axis is None or (not self.ndim and axis in (0, -1))
@@ -627,7 +636,10 @@ class DistArray(Array):
         ...     dnb.array([1.7, -1.7]).astype(int).to_numpy()
         array([ 1, -1])
         """
-        found, wanted = cast(self, dtype, casting, copy), order_of(order, "K")
+        found = cast(self, dtype, casting, copy)
+        if order == "K":
+            return found
+        wanted = order_of(order, "K")
         if wanted == "A":
             wanted = "F" if axes_in(self, "A") else "C"
         return in_order(found, wanted)
@@ -1399,7 +1411,8 @@ class DistArray(Array):
         ...     dnb.array([65, 66], dtype="u1").tobytes()
         b'AB'
         """
-        return self.__array__().tobytes(order)
+        near = few_in_reach(self)
+        return (self.__array__() if near is None else near).tobytes(order)
 
     def tofile(self, fid: File, sep: str = "", format: str = "%s") -> None:
         """Write raw elements, as ``numpy.ndarray.tofile``: each engine its part of a named file.

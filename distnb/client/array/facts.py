@@ -135,6 +135,8 @@ def size(a: ArrayLike, axis: Axes = None) -> int:
     ...     dnb.size(dnb.zeros((3, 4))), dnb.size(dnb.zeros((3, 4)), 1)
     (12, 4)
     """
+    if axis is None and isinstance(a, Array):
+        return a.size
     return np.size(_hollow(a), axis)  # type: ignore[arg-type]
 
 
@@ -161,7 +163,7 @@ def iscomplexobj(x: ArrayLike) -> bool:
     ...     dnb.iscomplexobj(dnb.array([1 + 0j]))
     True
     """
-    return np.iscomplexobj(_hollow(x))
+    return x.dtype.kind == "c" if isinstance(x, Array) else np.iscomplexobj(x)
 
 
 @stands_for(np.isrealobj)
@@ -187,7 +189,7 @@ def isrealobj(x: ArrayLike) -> bool:
     ...     dnb.isrealobj(dnb.array([1 + 0j]))
     False
     """
-    return np.isrealobj(_hollow(x))
+    return x.dtype.kind != "c" if isinstance(x, Array) else np.isrealobj(x)
 
 
 def isfortran(a: ArrayLike) -> bool:

@@ -14,11 +14,13 @@ import numpy as np
 from distnb.client.array.prefetch import Prefetch
 from distnb.client.batching.call_sites import own_line
 from distnb.client.handle.array import Array, as_result, host_view
+from distnb.client.handle.fields import near_of
 from distnb.client.handle.scalars import numbers_in
 from distnb.client.reach import admission
 from distnb.client.reach.small_views import passed
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
+from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.views import View
 from distnb.measure.quantities import size_text
@@ -27,6 +29,7 @@ from distnb.wire.protocol import Apply, Create, Operand
 __all__ = [
     "element",
     "elements",
+    "few_in_reach",
     "is_for_strides",
     "is_own",
     "laid_out",
@@ -188,6 +191,17 @@ _LINE = 100
 
 #: The cells, and the lines of scripts, of which it was said that they gather.
 _TOLD: set[int | str] = set()
+
+
+def few_in_reach(x: Array) -> Any:
+    """Return the elements of an array in reach, to be read only; None of what is to be gathered.
+
+    That are so many that it obeys the budget, or is told of.
+    """
+    near = near_of(x)
+    if near is None or near.nbytes >= min(_WORTH_TELLING, config.gather_budget):
+        return None
+    return near
 
 
 def tell_of_gather(x: Array, nbytes: int | None = None, by: str = ".to_numpy()") -> None:

@@ -35,6 +35,14 @@ def one_axis(axis: Any, ndim: int) -> int:
     return i % ndim
 
 
+def is_turn(order: tuple[Any, ...], ndim: int) -> bool:
+    """Tell whether axes are all of an array, as Python's numbers from 0 on."""
+    for d in order:
+        if type(d) is not int:
+            return False
+    return sorted(order) == [*range(ndim)]
+
+
 def no_bool(axis: Any) -> Any:
     """Return an axis; raise TypeError for a bool, as those of NumPy's functions that are in C."""
     if isinstance(axis, bool | np.bool_):
@@ -261,10 +269,20 @@ def _length(n: Any) -> int:
     return operator.index(n)
 
 
+def _are_plain(shape: tuple[Any, ...]) -> bool:
+    """Tell whether lengths are Python's integers as they should be."""
+    for n in shape:  # noqa: SIM110 - half the time of all()
+        if type(n) is not int or n < 0:
+            return False
+    return True
+
+
 def lengths(shape: Shape) -> Ints:
     """Return a shape as a tuple of Python integers."""
     if type(shape) is int and shape >= 0:
         return (shape,)
+    if type(shape) is tuple and _are_plain(shape):
+        return shape
     several = isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) == 1
     given: Any = shape if several else (shape,)
     try:

@@ -23,6 +23,7 @@ from distnb.client.reach.small_steps import (
     store,
 )
 from distnb.client.reach.small_views import indexed, laid, with_units
+from distnb.client.reach.whole_functions import into_given, step, written_in_reach
 from distnb.common.config import config
 from distnb.ops import table
 
@@ -42,6 +43,13 @@ __all__ = [
 _AXES = frozenset((int, tuple, type(None)))
 #: What each call asks for, which takes a lookup less here than in NumPy.
 _UFUNC, _MATMUL = np.ufunc, np.matmul
+#: What a method of ufuncs that runs along an axis may be given by position, beside the array.
+_NAMES = {
+    "reduce": ("axis", "dtype", "out", "keepdims", "initial", "where"),
+    "accumulate": ("axis", "dtype", "out"),
+}
+#: What stands for None of a method that did it.
+_WRITTEN = object()
 #: NumPy's ufunc -> the reduction that it makes.
 _REDUCTIONS = {row.ufunc: op for op, row in table.REDUCTIONS.items() if row.ufunc is not None}
 
@@ -118,6 +126,8 @@ def calls(long: Callable[..., Any]) -> Callable[..., Any]:
         if kind is not _UFUNC:
             inputs, options = as_numpys(ufunc, method, inputs, options)
         found = called(ufunc, method, inputs, options)
+        if found is _WRITTEN:
+            return None
         return long(self, ufunc, method, *inputs, **options) if found is None else found
 
     return function
@@ -139,8 +149,9 @@ def methods_of(ufunc: np.ufunc, name: str, long: Callable[..., Any]) -> Callable
 
     @wraps(long)
     def function(*inputs: ArrayLike, **options: Any) -> Any:
-        ours = inputs and isinstance(inputs[0], Fields)
-        found = _of_method(ufunc, name, inputs, options) if ours else None
+        found = _of_method(ufunc, name, inputs, options) if inputs else None
+        if found is _WRITTEN:
+            return None
         return long(*inputs, **options) if found is None else found
 
     return function
@@ -150,15 +161,51 @@ def _of_method(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Do what a method of NumPy's ufunc does; None if it is another operation."""
-    if len(inputs) == 1:
-        if method == "accumulate":
-            return accumulated(ufunc, inputs[0], options)
-        return _reduced(ufunc, inputs[0], options) if method == "reduce" else None
-    if len(inputs) != 2 or options:
+    names = _NAMES.get(method)
+    if names is not None:
+        if len(inputs) > 1:
+            given = dict(zip(names, inputs[1:], strict=False))
+            if len(inputs) > 1 + len(names) or not options.keys().isdisjoint(given):
+                return None
+            options = {**given, **options}
+        return _along(ufunc, method, inputs[0], options)
+    if options or not isinstance(inputs[0], Fields):
+        return None
+    if method == "at":
+        return _at(ufunc, inputs)
+    if len(inputs) != 2:
         return None
     if method == "outer":
         return _outer(ufunc, inputs[0], inputs[1])
     return _by_segments(ufunc, inputs[0], inputs[1]) if method == "reduceat" else None
+
+
+def _along(ufunc: np.ufunc, method: str, x: object, options: dict[str, Any]) -> Any:
+    """Do what a method of NumPy's ufunc does along an axis, of an array or several in a list."""
+    if "out" in options:
+        out = options["out"]
+        rest = {k: v for k, v in options.items() if k != "out"}
+        if type(out) is tuple and len(out) == 1:
+            out = out[0]
+        if out is not None:
+            return into_given(out, getattr(ufunc, method), "sums", (x,), rest)
+        options = rest
+    if not isinstance(x, Fields):
+        several, run = type(x) is list or type(x) is tuple, getattr(ufunc, method)
+        return step(run, run, "home", (x,), options) if several else None
+    one: Any = x
+    if method == "accumulate":
+        return accumulated(ufunc, one, options)
+    return _reduced(ufunc, x, options)
+
+
+def _at(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
+    """Do what ``ufunc.at`` does in reach; None if it is not done."""
+    x, usual = inputs[0], getattr(np, ufunc.__name__, None) is ufunc
+    if not usual or ufunc.nout != 1 or len(inputs) != 1 + ufunc.nin or x.single:
+        return None
+    done_here = written_in_reach(ufunc.__name__, ufunc.at, "picks", *inputs)
+    return _WRITTEN if done_here else None
 
 
 def _reduced(ufunc: np.ufunc, x: Fields, options: dict[str, Any]) -> Any:
@@ -225,10 +272,9 @@ def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
     if ufunc is _MATMUL:
         ours = not options and isinstance(inputs[0], Fields) and isinstance(inputs[1], Fields)
         return product(inputs[0], inputs[1], None, True) if ours else None
-    if method == "accumulate":
-        return accumulated(ufunc, inputs[0], options)
-    if method == "reduce" and ufunc in _REDUCTIONS and isinstance(inputs[0], Fields):
-        return _reduced(ufunc, inputs[0], options)
+    if method in ("at", "accumulate") or (method == "reduce" and ufunc in _REDUCTIONS):
+        usual = isinstance(inputs[0], Fields) and getattr(np, ufunc.__name__, None) is ufunc
+        return _of_method(ufunc, method, inputs, options) if usual else None
     if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:
         return None
     if "out" not in options or len(options) > 1 + ("where" in options):

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from math import prod
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy import ndarray
@@ -31,7 +31,7 @@ from distnb.common.config import config
 from distnb.geometry.layout import Ints, default_layout
 from distnb.ops.scalars import SCALARS, STORABLE
 
-__all__ = ["Kind", "Makes", "made", "put_in_reach", "step", "written_in_reach"]
+__all__ = ["Kind", "Makes", "into_given", "made", "put_in_reach", "step", "written_in_reach"]
 
 #: What matters of a function: "exact", its result is the same wherever it is computed;
 #: "elementwise", likewise, and it lies as that of a ufunc; "sums", that of floats depends on the
@@ -146,10 +146,10 @@ def _with_ours(
     rest = {k: v for k, v in options.items() if k not in _OURS}
     if not given:
         return step(numpys, function, kind, args, rest)
-    return _into(options["out"], numpys, kind, args, rest) if given == ["out"] else None
+    return into_given(options["out"], numpys, kind, args, rest) if given == ["out"] else None
 
 
-def _into(
+def into_given(
     out: Any, numpys: _Run, kind: Kind, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Return an output in reach that NumPy's function writes into; None if it is not to do it."""
@@ -162,6 +162,8 @@ def _into(
         near = _near(out, arrays, kind)
     except _RefusedError:
         return None
+    if kind == "wide":
+        kind = "home"  # the result is as large as the output
     if _home(kind, arrays, args, options) is None:
         return None
     try:
@@ -293,8 +295,7 @@ def _allowed(
     if kind in ("exact", "elementwise", "picks", "products", "takes"):
         return True
     if kind == "sums":
-        floats = any(x.dtype.kind in "fc" for x in arrays)
-        return home or not (floats or any(map(_is_of_floats, (*args[1:], *options.values()))))
+        return home or not any(map(_is_of_floats, (*arrays, *args[1:], *options.values())))
     if kind == "grows":
         return 8 * _factor(args) <= nd.QUICK
     given = len(args) + len(options)
@@ -307,7 +308,7 @@ def _is_of_floats(x: object) -> bool:
     """Tell whether an argument makes floats of integers: such a number, array or dtype."""
     if isinstance(x, list | tuple):
         return any(map(_is_of_floats, x))
-    if isinstance(x, ndarray | np.generic):
+    if isinstance(x, Array | ndarray | np.generic):
         return x.dtype.kind in "fc"
     if not isinstance(x, type | str | np.dtype):
         return isinstance(x, float | complex)
@@ -410,24 +411,38 @@ def _factor(x: Any) -> int:
 
 def _is_result(found: object) -> bool:
     """Tell whether something is what functions return: arrays that can be held, and scalars."""
+    kind, one = type(found), cast("np.ndarray", found)
+    if kind in SCALARS or (kind is ndarray and one.dtype in STORABLE):
+        return True  # all that most functions return
     if isinstance(found, np.ndarray | np.generic):
         return storable(found.dtype) and found.dtype.isnative
-    if isinstance(found, tuple | list):
-        return all(_is_result(f) for f in found)
-    return type(found) in SCALARS
+    if not isinstance(found, tuple | list):
+        return False
+    for f in found:  # noqa: SIM110 - half the time of all()
+        if not _is_result(f):
+            return False
+    return True
 
 
 def _shows(found: object, nears: Sequence[Any]) -> bool:
     """Tell whether a result is NumPy's view of an operand: then the long way makes ours."""
     if isinstance(found, tuple | list):
-        return any(_shows(f, nears) for f in found)
-    if type(found) is not ndarray or found.flags.owndata:
+        for f in found:  # noqa: SIM110 - half the time of any()
+            if _shows(f, nears):
+                return True
         return False
-    return any(
-        np.may_share_memory(found, x) if type(x) is ndarray else _shows(found, x)
-        for x in nears
-        if type(x) in (np.ndarray, tuple, list)
-    )
+    owner = found.base if type(found) is ndarray else None
+    if owner is None:  # NumPy's views have that of the memory for their base
+        return False
+    apart = type(owner) is ndarray and owner.base is None
+    for x in nears:
+        if type(x) is ndarray:
+            near = not apart or x is owner or x.base is owner
+            if near and np.may_share_memory(cast("np.ndarray", found), x):
+                return True
+        elif (type(x) is tuple or type(x) is list) and _shows(found, x):
+            return True
+    return False
 
 
 def _results(session: Session, found: Any, promised: Callable[..., Any] | None) -> Any:
@@ -442,7 +457,7 @@ def _result(session: Session, found: Any, promised: Callable[..., Any] | None, i
     """Return what NumPy returned, with an array in place of an ndarray."""
     if not isinstance(found, np.ndarray):
         return found
-    if found.ndim > 1 and not found.flags.c_contiguous:
+    if found.ndim > 1 and not nd.in_c(found):
         if promised is None:
             return laid(session, np.array(found, order="K"), ())
         axes = tuple(sorted(range(found.ndim), key=found.strides.__getitem__, reverse=True))
@@ -454,7 +469,7 @@ def _result(session: Session, found: Any, promised: Callable[..., Any] | None, i
         shown._owner = None  # it is no view of the user's
         return shown
     near = found
-    if not (near.flags.owndata and near.flags.c_contiguous):
+    if not (near.base is None and nd.in_c(near)):
         near = near.copy()
     if promised is not None:
         return fresh(session, near, promised(index, session, near))

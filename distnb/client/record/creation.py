@@ -13,7 +13,7 @@ from distnb.client.batching.call_sites import from_users_line
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, array_of, from_host, together
-from distnb.client.handle.fields import fits, fresh
+from distnb.client.handle.fields import at_hand, fits, fresh
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.aliasing import outline
 from distnb.client.reach.kept_order import axes_in, in_their_order
@@ -283,7 +283,7 @@ def _of_arrays(data: Any, dtype: DTypeLike | None) -> Any:
     first, many = data, 1
     while type(first) in _LISTS and first:
         first, many = first[0], many * len(first)
-    if type(first) is not Array.made or first.here is not None:
+    if type(first) is not Array.made or at_hand(first) is not None or first.here is not None:
         return None
     large = first.nbytes >= min(_LARGE, config.cutoff) and first.nbytes * many > config.cutoff
     return together(data, dtype) if large else None
@@ -291,7 +291,8 @@ def _of_arrays(data: Any, dtype: DTypeLike | None) -> Any:
 
 def _read_here(x: Array) -> Any:
     """Return the elements of an array if they are in the notebook, else the array itself."""
-    here = x.here
+    here = at_hand(x)
+    here = x.here if here is None else here
     return x if here is None else here
 
 

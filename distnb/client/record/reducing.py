@@ -64,17 +64,17 @@ def reduce(
     if initial is None:
         _check_without(op, x, axis, dtype, where)
     if dtype is None and isinstance(out, Array | np.ndarray) and op not in _TRUTHS:
-        dtype = np.result_type(out.dtype, x.dtype)  # in which NumPy combines elements, too
+        dtype = _of_both(x, out)
     initial = None if initial is np._NoValue else numbers_in(initial)
     if where is not True and where is not np._NoValue:
         some_axes(axis, x.ndim or 1)  # which NumPy looks at before it misses an identity
         if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
             x = x.astype(numeric(dtype), copy=False)
         x = _masked(op, x, where, initial)
-    if out is None and type(axis) in _PLAIN:
+    if type(axis) in _PLAIN and (out is None or (isinstance(out, Array) and not x.at_home)):
         found = _reached(op, x, axis, dtype, keepdims, initial)
         if found is not None:
-            return found
+            return found if out is None else _reduced_into(op, found, out)
     if (x._base or x.dbase).host is not None:
         return _reduce_here(op, x, axis, dtype, out, keepdims, initial)
     result_dtype = _reduced_dtype(op, x, axis, dtype, initial)
@@ -87,6 +87,12 @@ def reduce(
         return reduce(op, x.copy(), axis, dtype, out, keepdims, first)
     found = _begun(op, x, axes, layout, result_dtype, initial)
     return _shown(found, axes, keepdims, op, out)
+
+
+def _of_both(x: Array, out: Array | np.ndarray) -> np.dtype | None:
+    """Return the dtype in which NumPy reduces into an output; None if ``x`` has it."""
+    found = np.result_type(out.dtype, x.dtype)
+    return None if found == x.dtype and found.kind in "fc" else found
 
 
 def _reduce_halves(
