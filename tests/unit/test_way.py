@@ -10,6 +10,7 @@ import pytest
 import distnb as dnb
 from distnb.client.batching.rounds import Rounds
 from distnb.client.reach import pace, small_steps
+from distnb.client.session import large_steps
 from distnb.client.session.large_steps import ENOUGH
 
 pytestmark = [
@@ -55,6 +56,8 @@ def operands(monkeypatch):
     monkeypatch.setattr(dnb.config, "cutoff", 0)
     monkeypatch.setattr(dnb.config, "place", "auto")
     monkeypatch.setattr(dnb.config, "flush_idle", 60)
+    for module in (pace, large_steps):  # on a slow machine each step would be another program
+        monkeypatch.setattr(module, "perf_counter", lambda: 1.0)
     with dnb.inprocess(1) as session:
         session.recorder._rounds = Rounds(None)  # on a slow machine a batch would be full
         session.extensions[pace.Paces].now.way = pace.WAIT  # a program that goes on for long
