@@ -248,6 +248,7 @@ def _keep(made: Session, seconds: float | None) -> None:
         made.recovery.prepare(wanted=True)
     facts = {"engines": made.size, "seconds": seconds, "started": time.time()}
     made.keeping = keeping().Keeping(made.memory, facts)
+    Session.names_told_by()
 
 
 def check_room(engines: int, name: str = "n") -> None:
