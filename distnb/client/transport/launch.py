@@ -47,6 +47,7 @@ from distnb.client.transport.mpiexec import (
 from distnb.client.transport.watchdog import AGAIN, CALL, OVER, end_processes, load_json, read_text
 from distnb.common.errors import EngineError, LateError, check_count, explain
 from distnb.common.leftovers import own_folder, sweep
+from distnb.common.machine import check_spare
 
 if TYPE_CHECKING:
     import ipyparallel
@@ -130,6 +131,7 @@ class Engines:
                 do = "read arrays before, and register what reads them at exit after dnb.start()"
                 raise EngineError(explain("engines", "stopped ones", "running ones", do))
             if generation == self.generation:
+                check_spare()  # before anything ends that may go on
                 before, self.n = self.n, engines or self._wanted or self.n
                 self._wanted = self.n
                 try:
