@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-__all__ = ["NodeMemory", "blas_threads", "cores", "node_memory", "runnable"]
+from distnb.common.errors import explain
+
+__all__ = ["NodeMemory", "blas_threads", "check_spare", "cores", "node_memory", "runnable"]
+
+#: Bytes that libraries take as they connect to new engines: buffers, stacks of threads.
+_SPARE = 64 * 2**20
 
 
 class NodeMemory(NamedTuple):
@@ -60,6 +66,21 @@ def runnable(root: Path = Path("/")) -> int:
     """Return how many threads of this machine run or wait for a core; 0 if the system is silent."""
     found = _text(root / "proc/loadavg").split()
     return int(found[3].partition("/")[0]) if len(found) == 5 else 0
+
+
+def check_spare() -> None:
+    """Raise MemoryError if this process may not have what it takes to connect to new engines.
+
+    Where a limit keeps memory from ZeroMQ, that ends the process, and all arrays go with it.
+    """
+    try:
+        mmap.mmap(-1, _SPARE).close()
+    except OSError as error:
+        got, do = (
+            f"no room for {_SPARE >> 20} MB",
+            "delete some in the notebook, or raise its limit",
+        )
+        raise MemoryError(explain("memory of the notebook", got, "some to connect", do)) from error
 
 
 def node_memory(root: Path = Path("/")) -> NodeMemory:

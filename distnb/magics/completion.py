@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +14,8 @@ from IPython.core.completer import (
     context_matcher,
 )
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.array.distarray import WITHIN, DistArray
+from distnb.client.handle.array import Array
 from distnb.client.session import current
 
 __all__ = ["Completion"]
@@ -55,6 +56,10 @@ def _layouts(text: str) -> list[tuple[str, str]]:
     return [(word, "param") for word in (_WORDS if found[2] else _FORMS)]
 
 
+#: Where arrays have what they use among themselves, methods and attributes.
+_CLASSES = {kind.__module__ for kind in (Array, DistArray)}
+
+
 #: What magics have that take no arguments of their own.
 _NO_PARSER = SimpleNamespace(_actions=())
 
@@ -80,10 +85,28 @@ class Completion:
 
         self._matcher = matcher
         shell.Completer.custom_matchers.append(self._matcher)
+        self._read = getattr(shell.Completer, "_jedi_matches", None)
+        if self._read is not None:  # not every IPython asks jedi
+            shell.Completer._jedi_matches = self._for_users
 
     def remove(self) -> None:
         """Take the matcher away."""
         self.shell.Completer.custom_matchers.remove(self._matcher)
+        vars(self.shell.Completer).pop("_jedi_matches", None)
+
+    def _for_users(self, *args: Any, **named: Any) -> Iterator[Any]:
+        """Return what jedi offers, but for what arrays have for distnb itself.
+
+        Of an expression, as ``(A + B).``, jedi reads the class, and asks no array what it offers.
+        """
+        assert self._read is not None
+        found = list(self._read(*args, **named))
+        within = [
+            c for c in found if c.name in WITHIN
+        ]  # of which jedi may name the module of a type
+        if any(c.module_name in _CLASSES for c in within):
+            return iter([c for c in found if c.name not in WITHIN])
+        return iter(found)
 
     def _match(self, context: CompletionContext) -> SimpleMatcherResult:
         """Return what may come next on a line."""

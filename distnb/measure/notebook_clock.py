@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import get_ident
 from time import perf_counter, perf_counter_ns, thread_time_ns
+from weakref import WeakSet
 
 from distnb.measure.events import Moment, Notebook
 
@@ -40,7 +41,12 @@ class NotebookClock:
         """
         self._thread = get_ident()
         self._moments.clear()
+        _COLLECTING.begin(self)
         return self._thread
+
+    def end(self) -> None:
+        """Note that no window is open any more."""
+        _COLLECTING.end(self)
 
     def note(self) -> None:
         """Take a moment: what it did changes here, from its own steps to a wait or back."""
@@ -55,7 +61,7 @@ class NotebookClock:
     def read(self) -> Moment:
         """Return all that it did up to now."""
         computed = thread_time_ns() - self._left_out
-        collected = _COLLECTING.read()
+        collected = _COLLECTING.spent
         return Moment(perf_counter_ns(), computed, collected, self._disk, self._waited, self._tried)
 
     @contextmanager
@@ -98,9 +104,13 @@ class NotebookClock:
 
 
 class _Collecting:
-    """Adds up how long Python collects garbage, from when it is first asked."""
+    """Adds up how long Python collects garbage, while any clock runs.
+
+    Not always: Python drops what is raised while it calls this, Ctrl-C too.
+    """
 
     def __init__(self) -> None:
+        self._clocks = WeakSet[NotebookClock]()
         self.spent = 0
         self._since = 0.0
 
@@ -111,11 +121,18 @@ class _Collecting:
         elif self._since:
             self.spent += round(1e9 * (now - self._since))
 
-    def read(self) -> int:
-        """Return the nanoseconds up to now."""
+    def begin(self, clock: NotebookClock) -> None:
+        """Begin to look, for a clock."""
+        self._clocks.add(clock)
         if self not in gc.callbacks:
             gc.callbacks.append(self)
-        return self.spent
+
+    def end(self, clock: NotebookClock) -> None:
+        """Look no more if no other clock runs."""
+        self._clocks.discard(clock)
+        if not self._clocks and self in gc.callbacks:
+            gc.callbacks.remove(self)
+            self._since = 0.0
 
 
 _COLLECTING = _Collecting()

@@ -52,6 +52,22 @@ def test_pages_have_contrast_and_labels(browser, theme, monkeypatch):
         page.close()
 
 
+@pytest.mark.parametrize("width", [560, 620, 1200])
+def test_the_words_beside_a_reports_bars_are_seen(browser, width):
+    page = browser.new_page()
+    try:
+        page.set_viewport_size({"width": width + 16, "height": 900})
+        page.set_content(
+            f"{STYLE.format(*THEMES['light'])}{TimeReport(views.stencil())._repr_html_()}"
+        )
+        words = page.locator(".distnb svg text", has_text="computes")
+        assert words.count() >= 3
+        ends = [words.nth(i).bounding_box() for i in range(words.count())]
+        assert max(box["x"] + box["width"] for box in ends) <= width + 8
+    finally:
+        page.close()
+
+
 @pytest.mark.tier("test-all")
 def test_every_view_in_jupyterlab(lab, page):
     lab.add("all", views.START, *(cell for each in views.VIEWS.values() for cell in each.cells))

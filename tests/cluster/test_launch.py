@@ -641,3 +641,14 @@ def test_a_cluster_that_the_user_started(mark, scratch):
 def test_a_client_is_a_client():
     with pytest.raises(TypeError, match=r"^client: got list, expected an ipyparallel.Client"):
         joining.connect_client(client=[])
+
+
+def test_output_leaves_out_what_the_controller_writes_at_each_start(tmp_path):
+    process = SimpleNamespace()
+    watched = launch._Watchdog(process, tmp_path, 0.0, "mpiexec", "engine")
+    noise = "[IPController] ERROR | Monitor message without topic: [b'']\n"
+    (tmp_path / "controller.log").write_text(noise)
+    (tmp_path / "watchdog.log").write_text("no such launcher\n")
+    assert watched.output() == "  no such launcher"
+    (tmp_path / "controller.log").write_text(noise + "no room\n" + noise)
+    assert watched.output() == "  no room"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import distnb as dnb
 from distnb.client.lasting import kept_arrays, visiting
 from distnb.client.recovery import keeping
+from distnb.client.session import current
 from tests.failures import support
 from tests.waiting import until
 
@@ -320,6 +322,27 @@ def test_one_of_several_is_chosen(notebook, capsys):
     with second.attach() as session:
         assert session["a"].tolist() == [1, 1, 1]
     assert not keeping.found()
+
+
+@pytest.mark.parametrize("where", ["notebook", "extension", "script"])
+def test_a_notebook_whose_variables_give_no_names_is_told(monkeypatch, capsys, where):
+    made = []
+    monkeypatch.setattr(
+        current, "keeping", lambda: SimpleNamespace(Keeping=lambda *a: made.append(a))
+    )
+    if where != "script":
+        shell = InteractiveShell.instance()
+    if where == "extension":
+        shell.run_line_magic("load_ext", "distnb")
+    try:
+        with dnb.inprocess(1) as session:
+            current._keep(session, 60.0)
+    finally:
+        if where == "extension":
+            shell.run_line_magic("unload_ext", "distnb")
+        InteractiveShell.clear_instance()
+    assert len(made) == 1
+    assert ("%load_ext distnb" in capsys.readouterr().out) == (where == "notebook")
 
 
 @pytest.mark.tier("test-all")

@@ -1,5 +1,6 @@
 """Engines that are killed: new ones take over, nothing is done twice, and what is lost says so."""
 
+import errno
 import os
 import random
 import signal
@@ -16,6 +17,7 @@ import pytest
 import distnb as dnb
 from distnb.client.batching import user_functions
 from distnb.client.recovery import renewal
+from distnb.common import machine
 from distnb.magics.cells import follow_cells
 from tests.failures.support import ROOT, plant, setting
 from tests.faults.programs import LAYOUTS, Program
@@ -431,6 +433,25 @@ def test_new_engines_that_are_gone_before_they_are_reached(doomed, monkeypatch):
     kill(doomed)
     np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
     assert not left
+
+
+def test_a_notebook_without_room_to_connect_goes_on_when_there_is_some(doomed, monkeypatch):
+    """ZeroMQ would end it, and with it the arrays."""
+
+    def full(*args):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+    with monkeypatch.context() as patch, setting(place="engines"):
+        patch.setattr(machine, "mmap", SimpleNamespace(mmap=full))
+        with pytest.raises(MemoryError, match="expected some to connect"):
+            doomed.resize(3)
+        np.testing.assert_array_equal((x + 1).to_numpy(), numbers(50, 50) + 1)
+        kill(doomed)
+        with pytest.raises(MemoryError, match="expected some to connect"):
+            (x + 2).to_numpy()
+    np.testing.assert_array_equal((x + 2).to_numpy(), numbers(50, 50) + 2)
 
 
 @pytest.mark.tier("test-all")

@@ -188,12 +188,14 @@ def test_where_engines_cannot_be_had_there_are_as_many_as_before(doomed, monkeyp
 
     def newcomers(*args):
         if fails.pop() if fails else False:
-            raise EngineError("no engines")
+            raise EngineError("new engines: got no engines; close: arrays are lost")
         return right(*args)
 
     monkeypatch.setattr(launch, "_newcomers", newcomers)
-    with pytest.raises(EngineError, match="no engines"):
+    with pytest.raises(EngineError, match="no engines") as raised:
         doomed.resize(4)
+    assert "there are 2 as before, with all arrays" in str(raised.value)
+    assert "lost" not in str(raised.value)
     assert doomed.size == 2
     assert grid.layout.elements() == (800, 800)
     np.testing.assert_array_equal(grid.to_numpy(), numbers(40, 40))

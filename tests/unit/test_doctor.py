@@ -305,6 +305,8 @@ def test_the_report_shows_what_it_knows(session):
     report = DoctorReport(examine(session, a=a))
     assert len(report) == 1
     assert "unused result" in repr(report)
+    one = DoctorReport(report._report._replace(commands=1))
+    assert "1 thing could be cheaper (1 command in " in one.head
     page = report._repr_html_()
     assert "<table>" in page
     assert len(page) < 10_000

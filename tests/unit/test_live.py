@@ -525,6 +525,20 @@ def test_a_cell_is_told_in_words_and_bars():
         assert "1 s, 33 %" in words  # idle of engine 1
 
 
+@pytest.mark.parametrize("running", [True, False])
+def test_a_cell_in_which_the_notebook_did_all_has_no_empty_pictures(running):
+    found = scene(2, running=running)
+    idle = tuple(e._replace(sample=sample(e.rank)) for e in found.live.engines)
+    live = found.live._replace(recorded=80, engines=idle)
+    found = found._replace(live=live, cell=found.cell._replace(start=live))
+    if not running:
+        found = found._replace(cell=found.cell._replace(end=live))
+    for words in texts(found):
+        assert "4.2 s, engines were asked for nothing" in words
+        assert "of 0" not in words
+    assert "<svg" not in pictures.cell_html(found, "x")
+
+
 def test_what_is_wrong_is_said():
     rows = [engine(0, alive=False), engine(1, silence=SILENT + 1), engine(2)]
     rows[2] = engine(2, sample=sample(2, cpu=10, free=10**7))

@@ -486,6 +486,40 @@ def test_distmem_tells_who_holds_what(shell, session):
     assert hidden.shape == (15,)
 
 
+def test_completion_of_an_expression_offers_what_arrays_have_for_users(shell, session):
+    pytest.importorskip("jedi")
+    names = {"A": dnb.ones((4, 4)), "dnb": dnb}
+    shell.user_ns.update(names)
+    completer = shell.Completer
+
+    def offered(text):
+        found = completer._jedi_matches(cursor_column=len(text), cursor_line=0, text=text)
+        return {each.name for each in found if not each.name.startswith("_")}
+
+    assert offered("(A + A).") >= {"sum", "shape", "T"}
+    for text in ("(A + A).", "A.T.", "A.sum()."):
+        assert offered(text) <= set(dir(names["A"]))
+    assert "single" in offered("dnb.")
+    shell.run_line_magic("unload_ext", "distnb")
+    assert "dbase" in offered("A.T.")
+    shell.run_line_magic("load_ext", "distnb")
+
+
+def test_distmem_tells_what_the_last_error_holds(shell, session):
+    run(shell, "import distnb as dnb\nA = dnb.ones(4)")
+    code = "def fail(x):\n    inner = [dnb.ones((40, 30)), x]\n    raise ValueError\nfail(A)"
+    shell.run_cell(code, store_history=True)
+    report = shell.run_line_magic("distmem", "")
+    held = {h.shape: h for h in report.arrays}
+    assert held[40, 30].referrers == ("the last error",)
+    assert held[4,].names == ("A",)
+    assert held[4,].referrers == ("the last error",)
+    assert "the last error holds the largest array, 9.6 kB, until" in report.advice
+    shell.run_cell("1 / 0")
+    held = {h.shape: h for h in shell.run_line_magic("distmem", "").arrays}
+    assert held[4,].referrers == ()
+
+
 def test_distmem_counts_the_pool_and_what_is_in_the_notebook(shell, session, monkeypatch):
     shell.user_ns["A"] = dnb.ones((300, 300))
     session.flush()  # else it would never be stored

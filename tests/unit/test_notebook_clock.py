@@ -1,5 +1,6 @@
 """What the notebook did itself: its account, by a clock that the test owns."""
 
+import gc
 import threading
 from time import perf_counter_ns
 
@@ -49,6 +50,23 @@ def test_waits_are_no_computing_and_the_disk_is_apart(times):
     at = np.array([0, 10, 31, 36, 78])
     assert found.until(at).tolist() == [[0, 0], [10, 0], [10, 0], [12, 0], [12, 42]]
     assert found.moments[-1].at == times.now - start.at
+
+
+@pytest.mark.tier("test")
+def test_garbage_is_watched_only_while_a_window_is_open(monkeypatch):
+    """Python drops a Ctrl-C that comes just as it calls who watches."""
+    watching = notebook_clock._Collecting()
+    monkeypatch.setattr(notebook_clock, "_COLLECTING", watching)
+    with dnb.inprocess(1):
+        with dnb.profile():
+            assert watching in gc.callbacks
+            gc.collect()
+        spent = watching.spent
+        assert spent > 0
+        dnb.ones(3).sum().item()
+        assert watching not in gc.callbacks
+    gc.collect()
+    assert watching.spent == spent
 
 
 def test_an_interrupt_of_a_wait_ends_it(times):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from distnb.client.reports.scaling import Run, Scaling
 from distnb.measure.events import (
     CLASSES,
     COMPUTE,
@@ -28,6 +29,7 @@ from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.bars import FRAME
 from distnb.widgets.times import account, glance
 from distnb.widgets.times.account import STYLES, bars_svg
+from distnb.widgets.times.scaling import ScalingReport
 from tests.tiers import examples, some
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 from tests.unit.runs import MS, reports, span, step
@@ -611,3 +613,13 @@ def test_plot_of_times(n, pyplot):
     assert shown.plot(given_axes) is given_axes
     with pytest.raises(TypeError, match="ax: got ndarray of shape \\(2,\\), expected matplotlib"):
         shown.plot(pyplot.subplots(1, 2)[1])
+
+
+def test_nothing_is_lost_where_more_engines_do_more_each():
+    """Some class of time may have grown all the same, as waiting, by less than computing fell."""
+    one = Run(1, 8.0, (8.0, 0.0, 0.0, 0.0, 0.0))
+    two = Run(2, 3.5, (5.5, 1.5, 0.0, 0.0, 0.0))
+    found = ScalingReport(Scaling((one, two))).finding
+    assert found == "on 2 engines 2.29 times as fast as on 1, efficiency 114 %; nothing is lost"
+    slower = Run(2, 5.0, (8.5, 1.5, 0.0, 0.0, 0.0))
+    assert "most is lost by waiting" in ScalingReport(Scaling((one, slower))).finding

@@ -161,8 +161,8 @@ UFUNC_METHODS: dict[str, Callable[..., Any]] = {
 
 
 #: Names that functions on arrays use among themselves.
-_WITHIN = {name for name in dir(Array) if not (name.startswith("__") or hasattr(np.ndarray, name))}
-_WITHIN = (_WITHIN | {"made", "namespace"}) - {"session"}
+WITHIN = {name for name in dir(Array) if not (name.startswith("__") or hasattr(np.ndarray, name))}
+WITHIN = (WITHIN | {"made", "namespace"}) - {"session"}
 
 #: References to the base of an array that has no views: of the array, and of who asks.
 _ALONE = 2
@@ -278,7 +278,7 @@ class DistArray(Array):
 
     def __dir__(self) -> list[str]:
         """Return what is there for users: NumPy's names, and those of distributed arrays."""
-        return [name for name in super().__dir__() if name not in _WITHIN]
+        return [name for name in super().__dir__() if name not in WITHIN]
 
     def __repr__(self) -> str:
         """Return the elements as NumPy shows them, and what else there is to know, on one screen.

@@ -108,6 +108,13 @@ def to_have_names() -> str:
     return f'write session["T"] = T{more}'
 
 
+def tell_of_names() -> None:
+    """Say so where what is to outlive a notebook has no names: its variables are not known."""
+    ipython = sys.modules.get("IPython")
+    if not NOTEBOOKS and ipython is not None and ipython.get_ipython() is not None:
+        print(f"distnb: only arrays that have names are kept: {to_have_names()}")
+
+
 def _made_at(session: Session, name: str, x: object) -> str:
     """Return the line that made an array, "" if that is not known."""
     site = dense_parts(x)[0].dbase.site
@@ -300,6 +307,7 @@ def _list_at_exit(session: ref[Session]) -> None:
 
 
 Session.listed_by = staticmethod(list_arrays)
+Session.names_told_by = staticmethod(tell_of_names)
 
 
 # -- what is found ---------------------------------------------------------------------------------
@@ -382,6 +390,7 @@ def take_up(kept: Kept) -> Session:
         session.close()
         raise
     print(_told(session, keeping.found()))
+    tell_of_names()
     return session
 
 

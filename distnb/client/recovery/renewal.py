@@ -190,14 +190,23 @@ class Recovery:
         connection.fall_back(explain(*_BETWEEN), [*connection.orphans, *connection.sent])
         try:
             interruptible(partial(transport.start_others, transport.generation, engines))
-        except EngineError:
+        except EngineError as error:
             self.run()
             if engines is not None:
-                raise
+                raise type(error)(self._as_before(error, engines)) from error
             return
         finally:
             self._exchanged = False
         self.run()
+
+    def _as_before(self, error: EngineError, engines: int) -> str:
+        """Return what is said where another number of engines did not come, and others did.
+
+        What the error says is to be done is for who has none: it may be that arrays are lost.
+        """
+        why, there = str(error).partition("; ")[0], self._session.size
+        do = f"do it again: there {'are' if there > 1 else 'is'} {there} as before, with all arrays"
+        return explain("resize", f"new ones that did not come ({why})", f"{engines} engines", do)
 
     def _follow(self) -> None:
         """Lay all for the engines that are there, if their number is another one."""
@@ -240,7 +249,11 @@ class Recovery:
         self._tell_of_start()
         try:
             session.transport.start_others(generation)
-        except (EngineError, TimeoutError):  # these have died, too: whoever uses them is told why
+        except (
+            EngineError,
+            TimeoutError,
+            MemoryError,
+        ):  # these have died, too: whoever uses them is told why
             if not session.closed:
                 _say("new engines did not come; the next use tries again")
             return

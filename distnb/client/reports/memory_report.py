@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from types import ModuleType
@@ -26,6 +27,8 @@ __all__ = ["ArrayMemory", "EngineMemory", "MemorySurvey", "reached", "survey"]
 _DEPTH, _WIDTH = 3, 1000
 #: Where IPython keeps the last results.
 _RESULTS = ("_", "__", "___")
+#: What holds arrays of functions that have failed.
+LAST_ERROR = "the last error"
 #: What is said of what an object has for itself.
 _PRIVATE = " (inside)"
 #: A path into one of them, or into an output.
@@ -127,6 +130,8 @@ class MemorySurvey(NamedTuple):
             return f"del {', '.join((*most.names, *most.views))} would free most: {size}{held}"
         if not most.referrers:
             return f"the largest array, {size}, has no name; what holds it was not found"
+        if most.referrers == (LAST_ERROR,):
+            return f"the last error holds the largest array, {size}, until there is another one"
         kept = any(h.startswith("Out[") or h in _RESULTS for h in most.referrers)
         how = f"dropping {most.referrers[0].removesuffix(_PRIVATE)}"
         how = "%reset -f out" if kept else how
@@ -243,6 +248,18 @@ def reached(namespace: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[tuple
     for name, value in sorted([*namespace.items()], key=_is_result):
         if name == "Out" or name in _RESULTS or not name.startswith("_"):
             yield from _walk(value, name, seen, depth)
+    for value in _in_the_last_error():
+        for x, _ in _walk(value, LAST_ERROR, seen, depth):
+            yield x, LAST_ERROR
+
+
+def _in_the_last_error() -> Iterator[Any]:
+    """Yield what functions had in which the last error was raised: it is kept for debuggers."""
+    traceback = getattr(sys, "last_traceback", None)
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        if frame.f_locals is not frame.f_globals:  # else these are the notebook's names
+            yield from [*frame.f_locals.values()]
 
 
 def _is_result(item: tuple[str, Any]) -> bool:

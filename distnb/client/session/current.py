@@ -29,7 +29,7 @@ from distnb.common.errors import (
     explain,
     quoted,
 )
-from distnb.common.machine import cores, node_memory
+from distnb.common.machine import check_spare, cores, node_memory
 from distnb.common.shared_segments import SharedSegment
 from distnb.measure.quantities import counted, size_text
 
@@ -190,6 +190,8 @@ def start(
         ``ValueError`` where ``n`` is not an integer of at least 1, or more than fit in memory, a
         ``FileNotFoundError`` where there is no launcher, and a ``TimeoutError`` where they were not
         ready in time.
+    MemoryError
+        If this process itself has no room left to connect to them.
 
     Examples
     --------
@@ -248,6 +250,7 @@ def _keep(made: Session, seconds: float | None) -> None:
         made.recovery.prepare(wanted=True)
     facts = {"engines": made.size, "seconds": seconds, "started": time.time()}
     made.keeping = keeping().Keeping(made.memory, facts)
+    Session.names_told_by()
 
 
 def check_room(engines: int, name: str = "n") -> None:
@@ -255,6 +258,7 @@ def check_room(engines: int, name: str = "n") -> None:
     if engines > (most := node_memory().available // _ENGINE) > 0:
         got, do = f"{engines}, which take {size_text(_ENGINE)} each", f"pass {name}={cores()}"
         raise CountError(explain(name, got, f"at most {most:,}, which fit in memory", do))
+    check_spare()
 
 
 def _tell_of_cores(engines: int) -> None:

@@ -102,8 +102,9 @@ class Session(Closable, ByName):
 
     #: What is said of it when it is closed.
     _without = "a closed one"
-    #: Lists what is kept of a session, when a name was given to an array (``lasting.kept_arrays``).
+    #: Lists what is kept, when a name was given; tells how that is done (``lasting.kept_arrays``).
     listed_by: ClassVar[Callable[[Session], None]]
+    names_told_by: ClassVar[Callable[[], None]]
     #: Does what :meth:`resize` says (``lasting.resizing``).
     resized_by: ClassVar[Callable[[Session, int], None]]
     #: Returns the bytes of each of its arrays, wherever they are (``handle.living``).

@@ -235,6 +235,7 @@ class Measuring:
         self.windows.discard(window)
         if not self.windows:
             self._lines.end()
+            self.clock.end()
         if window.lost:
             raise EngineError(
                 explain(

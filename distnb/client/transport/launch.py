@@ -47,6 +47,7 @@ from distnb.client.transport.mpiexec import (
 from distnb.client.transport.watchdog import AGAIN, CALL, OVER, end_processes, load_json, read_text
 from distnb.common.errors import EngineError, LateError, check_count, explain
 from distnb.common.leftovers import own_folder, sweep
+from distnb.common.machine import check_spare
 
 if TYPE_CHECKING:
     import ipyparallel
@@ -83,6 +84,8 @@ SESSION_FOLDER = ("PRTE_MCA_prte_tmpdir_base", "OMPI_MCA_orte_tmpdir_base")
 #: then another process may have one, and ipyparallel goes on without what should listen there.
 TAKEN = "Address already in use"
 ATTEMPTS = 3
+#: What the controller writes at each start, in lines of some hundred characters: no reason at all.
+_ALWAYS = "Monitor message without topic"
 
 # Starting and stopping ------------------------------------------------------------------------
 
@@ -128,6 +131,7 @@ class Engines:
                 do = "read arrays before, and register what reads them at exit after dnb.start()"
                 raise EngineError(explain("engines", "stopped ones", "running ones", do))
             if generation == self.generation:
+                check_spare()  # before anything ends that may go on
                 before, self.n = self.n, engines or self._wanted or self.n
                 self._wanted = self.n
                 try:
@@ -324,9 +328,11 @@ class _Watchdog:
 
     def output(self) -> str:
         """Return the last lines that the engines and mpiexec wrote, else those of the others."""
-        texts = (read_text(self.folder / name) for name in ("mpiexec.log", "controller.log"))
-        text = next(filter(None, texts), "") or read_text(self.folder / "watchdog.log")
-        return "\n".join(f"  {line}" for line in text.splitlines()[-20:]) or "  (no output)"
+        names = "mpiexec.log", "controller.log", "watchdog.log"
+        logs = (read_text(self.folder / name).splitlines() for name in names)
+        told = ([line for line in lines if _ALWAYS not in line] for lines in logs)
+        lines = next(filter(None, told), [])
+        return "\n".join(f"  {line}" for line in lines[-20:]) or "  (no output)"
 
     def stop(self) -> None:
         """End everything, and wait until it has ended."""

@@ -278,7 +278,8 @@ class _InOrder:
                     "engines",
                     "engines and controller that have ended",
                     "a running cluster",
-                    "close the session and call dnb.start(); arrays are lost",
+                    "call session.recover(), by which others take over the arrays where they can; "
+                    "else close the session and call dnb.start()",
                 )
             )
 

@@ -189,7 +189,8 @@ def standing(scene: Scene) -> str:
     total = live.recorded - cell.start.recorded
     verb = "took" if cell.end else "has run for"
     words = [f"cell {cell.number} {verb} {duration(cell.seconds)}"]
-    words.append(f"{max(0, total - live.left):,} of {total:,} commands done")
+    done = f"{max(0, total - live.left):,} of {counted(total, 'command')} done"
+    words.append(done if total else "engines were asked for nothing")
     if live.queued:
         words.append(f"{live.queued:,} not sent")
     if live.slowest is not None:
@@ -319,7 +320,7 @@ def cell_html(scene: Scene, uid: str, drawn: bool = True) -> str:
 
     ``uid`` keeps the patterns of several such pictures on a page apart.
     """
-    found = _rows(spent(scene))
+    found = [row for row in _rows(spent(scene)) if row.now]
     head = f'<p class="lead"><b>{escape(standing(scene))}</b></p>{_progress_svg(scene)}'
     if not found:
         return head
@@ -333,7 +334,9 @@ def _progress_svg(scene: Scene) -> str:
     if scene.cell is None or scene.cell.end is not None:
         return ""
     total = scene.live.recorded - scene.cell.start.recorded
-    share = max(0.0, 1 - scene.live.left / total) if total else 0.0
+    if not total:
+        return ""
+    share = max(0.0, 1 - scene.live.left / total)
     name = f"{100 * share:.0f} % of the commands done"
     done = element("rect", x=1, y=1, width=brief(320 * share), height=9, fill="#0072B2")
     frame = element("rect", x=1, y=1, width=320, height=9, fill="none", stroke=FRAME)

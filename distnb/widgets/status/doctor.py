@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from distnb.measure.quantities import duration, size_text
+from distnb.measure.quantities import counted, duration, size_text
 from distnb.widgets.drawing.page import fitting, table_html
 from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import shorten
@@ -31,7 +31,7 @@ class DoctorReport(Showing):
         n = len(found.findings)
         what = f"{n} thing{'s' * (n != 1)} could be cheaper" if n else "nothing to mend"
         left = f"; {found.left:,} more were not looked at" if found.left else ""
-        head = f"{what} ({found.commands:,} commands in {duration(found.seconds)}{left})"
+        head = f"{what} ({counted(found.commands, 'command')} in {duration(found.seconds)}{left})"
         if found.older:
             where = f"in an earlier one, {shorten(found.first, 100)}"
             head = f"the last cell asked engines for nothing; {where}: {head}"

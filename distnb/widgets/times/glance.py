@@ -100,7 +100,7 @@ def time_axis(report: Any, uid: str, most: int = ROWS, stretches: int = STRETCHE
     ]
     size = (LEFT + WIDTH + 190, bottom + 18)
     title = f"What each engine did in {duration(report.stages.window)}"
-    return svg(title, report.advice, size, inside, fill="currentColor")
+    return svg(title, report.advice, size, inside, fill="currentColor", **{"class": "fit"})
 
 
 def _drawn(report: Any, groups: Any, notebook: Any, stretches: int) -> tuple[int, list[list[int]]]:

@@ -54,6 +54,8 @@ class ScalingReport(Showing):
             return _ALONE.format(percent(found.worked))
         head = f"on {found.engines[-1]} engines {found.speedup[-1]:.2f} times as fast as on "
         head += f"{found.engines[0]}, efficiency {percent(efficiency)}"
+        if len(found.runs) > 1 and efficiency >= 1:  # what is lost is less than what is won
+            return f"{head}; nothing is lost"
         losses = found.losses[-1]
         worst = max(range(len(losses)), key=losses.__getitem__)
         if len(found.runs) == 1 or losses[worst] < 0.01:
