@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.array.distarray import DistArray
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import Seed, Size
+from distnb.client.stats.bit_generators import PhiloxBitGenerator, Seed
+from distnb.client.stats.drawing import Size
 
 class Generator:
     """Makes arrays of random numbers, with the methods of ``numpy.random.Generator``."""
@@ -35,6 +36,10 @@ class Generator:
         self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> DistArray:
         """Draw numbers of successes among ``n`` trials."""
+
+    @property
+    def bit_generator(self) -> PhiloxBitGenerator:
+        """What the numbers follow from: ``state`` can be kept and assigned, ``seed_seq`` spawns."""
 
     def bytes(self, length: int) -> builtins.bytes:
         """Return random bytes, in the notebook."""

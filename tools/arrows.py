@@ -128,8 +128,8 @@ ORDER: dict[str, str] = {
         diagonals
     """,
     "distnb.client.stats": """
-        sets statistics nans weighted quantiles histograms drawing shuffling random_texts random
-        legacy
+        sets statistics nans weighted quantiles histograms bit_generators drawing shuffling
+        random_texts random legacy
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """

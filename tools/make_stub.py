@@ -151,15 +151,13 @@ class Stub:
     def _class(self, name: str, thing: type) -> None:
         """Take a class from where it is; one whose methods return arrays is written out."""
         if self.module is dnb.random and thing.__module__.startswith("distnb"):
-            methods = inspect.getmembers(thing, inspect.isfunction)
+            methods = inspect.getmembers(thing, _is_method)
             base = next((b for b in thing.__mro__[1:] if b.__name__ in self.names), None)
             methods = [(m, f) for m, f in methods if f is not getattr(base, m, None)]
             above = "" if base is None else f"({base.__name__})"
             found = [f"class {name}{above}:", f'    """{_summary(thing)}"""\n']
             found += [
-                self._function(m, f, "    ")
-                for m, f in methods
-                if m == "__init__" or not m.startswith("_")
+                self._method(m, f) for m, f in methods if m == "__init__" or not m.startswith("_")
             ]
             self.parts.append("\n".join(found))
             self.written.add(name)
@@ -168,6 +166,13 @@ class Stub:
             self.constants.append(f"{name}: TypeAlias = {thing.__name__}")
         else:
             self.imported[name] = thing.__module__
+
+    def _method(self, name: str, method: Any) -> str:
+        """Return the definition of a method, or of a property."""
+        if not isinstance(method, property):
+            return self._function(name, method, "    ")
+        assert method.fget is not None
+        return f"    @property\n{self._function(name, method.fget, '    ')}"
 
     def _ufunc(self, name: str, function: Any) -> None:
         """Write a function that was made from NumPy's ufunc."""
@@ -259,6 +264,11 @@ def _summary(thing: Any) -> str:
     """Return the first line of a docstring, as it is written in another one."""
     doc = inspect.getdoc(thing) or ""
     return doc.split("\n\n")[0].replace("\n", " ").replace("\\", "\\\\").strip()
+
+
+def _is_method(member: object) -> bool:
+    """Tell whether a member of a class is a method or a property."""
+    return inspect.isfunction(member) or isinstance(member, property)
 
 
 def _parameter(p: inspect.Parameter, annotation: str) -> tuple[inspect.Parameter, str]:

@@ -1,5 +1,7 @@
 """Random numbers on engines and in the notebook: the same for every layout, right for parameters."""
 
+import copy
+import json
 import warnings
 
 import numpy as np
@@ -188,6 +190,50 @@ def test_bytes(session):
     found = dnb.random.default_rng(3).bytes(1000)
     assert len(found) == 1000
     assert len(set(found)) > 200
+
+
+@pytest.mark.ways("spmd")
+def test_state_of_bit_generator(session):
+    rng = dnb.random.default_rng(4)
+    rng.random(3)
+    state = json.loads(json.dumps(rng.bit_generator.state))
+    first, others = rng.normal(size=6), rng.random(2)
+    rng.bit_generator.state = state
+    same(rng.normal(size=6), first.to_numpy())
+    another = dnb.random.default_rng()
+    another.bit_generator.state = state
+    another.normal(size=6)
+    same(another.random(2), others.to_numpy())
+    for wrong, error in ((5, TypeError), (np.random.PCG64(1).state, ValueError)):
+        for bits in (rng.bit_generator, np.random.MT19937(1)):
+            with pytest.raises(error):
+                bits.state = wrong
+
+
+@pytest.mark.ways("spmd")
+def test_generators_share_a_bit_generator(session):
+    first = dnb.random.default_rng(4)
+    second, apart = (
+        dnb.random.Generator(first.bit_generator),
+        dnb.random.Generator(copy.deepcopy(first.bit_generator)),
+    )
+    made = [g.random(5).to_numpy() for g in (first, second, first, apart)]
+    assert second.bit_generator is first.bit_generator
+    assert len({x.tobytes() for x in made[:3]}) == 3
+    np.testing.assert_array_equal(made[3], made[0])
+
+
+@pytest.mark.ways("spmd")
+def test_seeds_of_a_bit_generator(session):
+    sequence = np.random.SeedSequence(9)
+    assert dnb.random.default_rng(sequence).bit_generator.seed_seq is sequence
+    for xp in (np, dnb):
+        bits = xp.random.default_rng(9).bit_generator
+        assert bits.seed_seq.entropy == 9
+        found = [xp.random.default_rng(s).random(4) for s in bits.seed_seq.spawn(2)]
+        found += [xp.random.default_rng(s).random(4) for s in bits.seed_seq.spawn(1)]
+        assert len({np.asarray(x).tobytes() for x in found}) == 3
+        assert xp.random.default_rng(np.random.PCG64(1)).bit_generator.seed_seq is not None
 
 
 # -- orders and choices --------------------------------------------------------------------------

@@ -58,11 +58,18 @@ def test_functions_have_the_arguments_that_the_stub_says(written):
 def test_methods_of_generators_have_the_arguments_that_the_stub_says():
     tree = ast.parse(make_stub.path_of("distnb.random").read_text(encoding="utf-8"))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    for name, some in (("Generator", {"normal", "shuffle"}), ("RandomState", {"seed", "rand"})):
+    expected = {
+        "Generator": {"normal", "shuffle", "bit_generator"},
+        "RandomState": {"seed", "rand"},
+    }
+    for name, some in expected.items():
         methods = [node for node in classes.pop(name).body if isinstance(node, ast.FunctionDef)]
         assert {"__init__", *some} <= {m.name for m in methods}
         for node in methods:
-            check_signature(node.args, getattr(getattr(dnb.random, name), node.name))
+            real = getattr(getattr(dnb.random, name), node.name)
+            told = [ast.unparse(d) for d in node.decorator_list]
+            assert told == (["property"] if isinstance(real, property) else [])
+            check_signature(node.args, real.fget if isinstance(real, property) else real)
     assert not classes
 
 

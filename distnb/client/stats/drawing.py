@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-import os
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Shape
 from distnb.client.handle.array import Array, as_result, create, hosted, numeric
@@ -21,40 +19,21 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.fields import fresh
 from distnb.client.handle.indexing import lengths
-from distnb.client.handle.scalars import numbers_in
 from distnb.client.record.placement import layout_for, layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.client.stats.bit_generators import PhiloxBitGenerator, Seed
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
 from distnb.ops import filling, parameters, philox, samplers, table
 
-__all__ = ["NAME", "Seed", "Size", "Source", "check_cast", "floating", "number"]
+__all__ = ["Size", "Source", "check_cast", "floating", "number"]
 
-#: The way in which numbers follow from a seed.
-NAME = "Philox4x64-10"
-#: What numbers follow from: a number, several, or what NumPy's generators are made of.
-Seed: TypeAlias = "ArrayLike | np.random.SeedSequence | np.random.BitGenerator | None"
 _FLOATS, _INTEGERS = np.dtype(np.float64), np.dtype(np.int64)
 #: ``size=``: the shape of what is drawn; None is a single number.
 Size: TypeAlias = Shape | None
-
-
-def _number_of(seed: Any) -> int:
-    """Return the number that a seed stands for."""
-    seed = np.asarray(seed) if isinstance(seed, Array) else numbers_in(seed)
-    if isinstance(seed, np.random.BitGenerator):
-        return int(seed.random_raw())
-    if not isinstance(seed, np.random.SeedSequence) and not np.ndim(seed):
-        value = operator.index(seed)
-        if value < 0:
-            raise ValueError(explain("seed", value, "a number from 0 on", "pass another"))
-        if value < 1 << 64:
-            return value
-    words = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    return int(words.generate_state(1, np.uint64)[0])
 
 
 class Source:
@@ -62,26 +41,19 @@ class Source:
 
     def __init__(self, seed: Seed, session: Session | None = None) -> None:
         self._session = session
-        self._begin(seed)
-
-    def _begin(self, seed: Seed, stream: int = 0) -> None:
-        """Go on with a seed; without one, a fresh one is drawn when it is needed."""
-        self._number = None if seed is None else _number_of(seed)
-        self._stream = stream
+        self._bits = (
+            seed if isinstance(seed, PhiloxBitGenerator) else PhiloxBitGenerator(seed, session)
+        )
 
     @property
     def _seed(self) -> int:
-        if self._number is None:
-            fresh = int.from_bytes(os.urandom(8), "little") >> 1
-            transport = need(self._session).transport
-            # under SPMD it is that of rank 0: each rank records the same
-            self._number = fresh if transport.rank is None else transport.share(fresh)[0]
-        return self._number
+        return self._bits.seed
 
     def _next(self) -> int:
         """Return the stream of an array, which no other thread gets."""
-        self._stream += 1
-        return self._stream - 1
+        bits = self._bits
+        bits.stream += 1
+        return bits.stream - 1
 
     def _draw(
         self, kind: str, args: tuple[Any, ...], size: Size, dtype: DTypeLike, dist: Dist, grid: Grid

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import NAME, Seed, Size
+from distnb.client.stats.bit_generators import NAME, Seed
+from distnb.client.stats.drawing import Size
 from distnb.client.stats.random import Generator
 
 __all__ = ["RandomState"]
@@ -64,7 +65,7 @@ class RandomState(Generator):
         ...     bool((x == dnb.random.rand(5)).all())
         True
         """
-        self._begin(seed)
+        self._bits.begin(seed)
 
     def get_state(self, legacy: bool = True) -> tuple[str, int, int]:
         """Return what the next numbers follow from; nothing is sent.
@@ -89,7 +90,7 @@ class RandomState(Generator):
         ...     bool((x == dnb.random.rand(5)).all())
         True
         """
-        return NAME, self._seed, self._stream
+        return NAME, self._seed, self._bits.stream
 
     def set_state(self, state: tuple[str, int, int]) -> None:
         """Go on where a state was taken; nothing is sent.
@@ -115,7 +116,7 @@ class RandomState(Generator):
         name, seed, stream = state
         if name != NAME:
             raise ValueError(f"set_state can only be used with legacy {NAME} state instances.")
-        self._begin(seed, int(stream))
+        self._bits.begin(seed, int(stream))
 
     def rand(self, *shape: int, dist: Dist = None, grid: Grid = None) -> Array:
         """Draw floats uniformly from [0, 1).

@@ -15,7 +15,8 @@ from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import NAME, Seed, Size, check_cast, floating
+from distnb.client.stats.bit_generators import NAME, PhiloxBitGenerator, Seed
+from distnb.client.stats.drawing import Size, check_cast, floating
 from distnb.client.stats.random_texts import described
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
@@ -69,6 +70,25 @@ class Generator(Shuffler):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({NAME})"
+
+    @property
+    def bit_generator(self) -> PhiloxBitGenerator:
+        """What the numbers follow from: ``state`` can be kept and assigned, ``seed_seq`` spawns.
+
+        Generators that are made of it share it, as NumPy's do: each goes on where another was.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rng = dnb.random.default_rng(1)
+        ...     state = rng.bit_generator.state
+        ...     x = rng.random(5)
+        ...     rng.bit_generator.state = state
+        ...     bool((x == rng.random(5)).all())
+        True
+        """
+        return self._bits
 
     def random(
         self,
