@@ -430,6 +430,22 @@ def test_places_outside_are_refused_before_a_loop_reads_them(session, fmt, place
         getattr(sparse, f"{fmt}_array")(shape) + theirs
 
 
+@pytest.mark.parametrize("place", [2, -1])
+def test_blocks_outside_are_refused_before_a_loop_reads_them(session, place):
+    parts = np.ones((2, 2, 3)), np.array([0, place]), np.array([0, 1, 2])
+    theirs = sp.bsr_array(parts, shape=(4, 6))
+    for make in (
+        sparse.csr_array,
+        sparse.csc_array,
+        sparse.coo_array,
+        sparse.eye_array(4, 6).__add__,
+    ):
+        with pytest.raises(ValueError, match="ind"):
+            make(theirs)
+    theirs.indices[1] = 1
+    np.testing.assert_array_equal(sparse.csc_array(theirs).toarray().to_numpy(), theirs.toarray())
+
+
 def test_elements_that_do_not_fit_are_refused(session):
     A = sparse.eye_array(5)
     A.data = dnb.ones(4)

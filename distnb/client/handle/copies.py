@@ -2,17 +2,18 @@
 
 A copy in another layout, or the entries that the parts of a sparse array need, is a base like any
 other: it counts, it gets lost, it goes. The base that it was made of holds it (``Base.kept``), so
-it goes with that one, and whoever is about to write there drops it. What is not seen here is not
-trusted: arrays in reach of the notebook, bases of which there are looks, memory that ranks of a
-script under ``mpiexec`` were shown; and after a message to the engines that may have changed
-anything (``%px``), nothing is.
+it goes with that one, and whoever is about to write there drops it. What was made of several bases
+is held by the first; the others hold a mark each, which whoever writes there drops. What is not
+seen here is not trusted: arrays in reach of the notebook, bases of which there are looks, memory
+that ranks of a script under ``mpiexec`` were shown; and after a message to the engines that may
+have changed anything (``%px``), nothing is.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 from weakref import ref
 
 from distnb.client.handle.array import Array, is_whole
@@ -28,8 +29,9 @@ _MOST = 32
 #: The part of an engine's memory that they may take, and their bytes where that is not known.
 _PART, _BYTES = 8, 1 << 28
 
-#: What a copy is, of a base: a layout, or (weakly) the base of what tells which entries.
-Key: TypeAlias = Layout | ref[Base]
+#: What a copy is, of a base: a layout, or (weakly) the base of what tells which entries; or what is
+#: made of it and, weakly, of which other bases.
+Key: TypeAlias = Layout | ref[Base] | tuple[Hashable, ...]
 
 
 def lying(x: Array, layout: Layout) -> Any:
@@ -58,12 +60,23 @@ def seen(base: Base) -> bool:
     return not (session.memory.shown and session.transport.rank is not None)
 
 
+class Mark:
+    """The elements of a base as they are: no other elements, or base, ever have the same one."""
+
+
+class Joint(NamedTuple):
+    """What was made of several bases, and what the others held then."""
+
+    marks: tuple[Mark, ...]
+    made: Any
+
+
 class Copies:
     """The copies of a session that are kept: those that were used last, up to a number of bytes."""
 
     def __init__(self) -> None:
-        #: Handle of a copy -> whose it is, as what, and its bytes on an engine.
-        self._recent: OrderedDict[int, tuple[ref[Base], Key, int]] = OrderedDict()
+        #: Whose a copy is, and as what -> its bytes on an engine.
+        self._recent: OrderedDict[tuple[ref[Base], Key], int] = OrderedDict()
         #: What engines had been asked for besides by others when they were last trusted.
         self._foreign = 0
 
@@ -72,10 +85,11 @@ class Copies:
         base = x.dbase
         if not self._trusted(base) or base.kept is None:
             return None
-        found = base.kept.get(ref(key) if isinstance(key, Base) else key)
-        if found is None or found.lost or found.handle not in self._recent:
+        name = ref(key) if isinstance(key, Base) else key
+        found = base.kept.get(name)
+        if found is None or found.lost or (ref(base), name) not in self._recent:
             return None
-        self._recent.move_to_end(found.handle)
+        self._recent.move_to_end((ref(base), name))
         return Array.made(found, x.dview, writeable=False)
 
     def keep(self, x: Array, key: Layout | Base, found: Array) -> None:
@@ -83,12 +97,64 @@ class Copies:
         base, made = x.dbase, found.dbase
         if not self._trusted(base):
             return
-        name = _weakly(base, key) if isinstance(key, Base) else key
+        self._hold(base, _weakly(base, key) if isinstance(key, Base) else key, made, made.nbytes)
+
+    def made_of(
+        self,
+        sources: Sequence[Array],
+        what: Hashable,
+        make: Callable[[], Any],
+        parts: Callable[[Any], Iterable[Array]],
+    ) -> Any:
+        """Return what ``make()`` makes of several arrays, once as long as nothing writes there.
+
+        It is not to be written. ``parts`` returns its arrays: what is made later, too, counts when
+        it is found the next time.
+        """
+        if any(x.at_home or not is_whole(x) for x in sources):
+            return make()
+        base, *others = bases = [x.dbase for x in sources]
+        name = (what, *map(ref, others))
+        found = self._joint(bases, name, parts)
+        if found is None:
+            found = make()
+            if not all(self._trusted(b) for b in bases):
+                return found
+            name = (what, *[_weakly(base, b) for b in others])
+            self._hold(base, name, Joint(tuple(map(_mark, others)), found), 0)
+        nbytes = sum([max(0, x.dbase.nbytes) for x in parts(found)])
+        if self._recent.get((ref(base), name)) != nbytes:
+            self._recent[ref(base), name] = nbytes
+            self._settle(base.session)
+        return found
+
+    def _joint(
+        self,
+        bases: Sequence[Base],
+        name: tuple[Hashable, ...],
+        parts: Callable[[Any], Iterable[Array]],
+    ) -> Any:
+        """Return what was made of bases that are as they were then, None if there is nothing."""
+        base, *others = bases
+        if base.kept is None or not all(self._trusted(b) for b in bases):
+            return None
+        found: Joint | None = base.kept.get(name)
+        if found is None or (ref(base), name) not in self._recent:
+            return None
+        if any((b.kept or {}).get(Mark) is not m for b, m in zip(others, found.marks, strict=True)):
+            return None
+        if any(x.dbase.lost for x in parts(found.made)):
+            return None
+        self._recent.move_to_end((ref(base), name))
+        return found.made
+
+    def _hold(self, base: Base, name: Key, made: Any, nbytes: int) -> None:
+        """Let a base hold what was made of it."""
         base.session.looks = True
         if base.kept is None:
             base.kept = {}
         base.kept[name] = made
-        self._recent[made.handle] = (ref(base), name, made.nbytes)
+        self._recent[ref(base), name] = nbytes
         self._settle(base.session)
 
     def fact(self, base: Base, name: str, find: Callable[[], Any]) -> Any:
@@ -124,30 +190,43 @@ class Copies:
         budget = session.handles.budget
         if session.transport.rank is None:  # on ranks of a script garbage goes at any time
             budget.shed = self.forget
-            self._recent = OrderedDict(
-                [(h, one) for h, one in self._recent.items() if h in session.handles.entries]
-            )
+            self._recent = OrderedDict([(k, n) for k, n in self._recent.items() if _is_held(*k)])
         limit = budget.share // _PART or _BYTES
-        total = sum(nbytes for *_, nbytes in self._recent.values())
+        total = sum(self._recent.values())
         while self._recent and (len(self._recent) > _MOST or total > limit):
             total -= self._drop()
 
     def _drop(self) -> int:
         """Let go the copy that was not used for longest; return its bytes."""
-        _, (owner, key, nbytes) = self._recent.popitem(last=False)
+        (owner, key), nbytes = self._recent.popitem(last=False)
         base = owner()
         if base is not None and base.kept is not None:
             base.kept.pop(key, None)
         return nbytes
 
 
+def _mark(base: Base) -> Mark:
+    """Return what stands for the elements of a base, which holds it until these are written."""
+    if base.kept is None:
+        base.kept = {}
+    found: Mark = base.kept.setdefault(Mark, Mark())
+    return found
+
+
+def _is_held(owner: ref[Base], key: Key) -> bool:
+    base = owner()
+    return base is not None and base.kept is not None and key in base.kept
+
+
 def _weakly(owner: Base, key: Base) -> ref[Base]:
-    """Return a key that takes what it stands for along when its base goes."""
+    """Return a key, or a part of one, that takes what is kept along when its base goes."""
     held = ref(owner)
 
     def gone(reference: ref[Base]) -> None:
         base = held()
-        if base is not None and base.kept is not None:
-            base.kept.pop(reference, None)
+        kept = {} if base is None or base.kept is None else base.kept
+        for name in [*kept]:
+            if name is reference or (isinstance(name, tuple) and reference in name):
+                kept.pop(name, None)
 
     return ref(key, gone)

@@ -232,7 +232,7 @@ class Arithmetic(Sparse):
         return self._compressed()._times(other)
 
     def __rmatmul__(self, other: object) -> Any:
-        x = self._compressed()
+        x = self._reading(int(self.format == "csc"))
         if is_sparse(other):
             return ours(other, x)._times(x)
         y = dense_of(other, self.session)

@@ -76,6 +76,13 @@ class Sparse:
         """Return it as CSR or CSC."""
         raise NotImplementedError
 
+    def _reading(self, axis: int) -> Any:
+        """Return it as CSR (0) or CSC (1), for those who only read: what was made may be kept.
+
+        Nothing of it is to be written, or to be shown to users.
+        """
+        raise NotImplementedError
+
     def to_scipy(self) -> Any:
         """Return SciPy's array, in the notebook."""
         raise NotImplementedError

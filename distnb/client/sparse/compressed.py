@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from distnb.client.handle.arguments import Axes, Dist, Grid, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import check_session
+from distnb.client.handle.copies import Copies
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.creation import ones, ones_like, zeros
 from distnb.client.record.ranges import arange
@@ -78,7 +79,7 @@ from distnb.geometry.boxes import box_of
 from distnb.geometry.layout import Ints
 from distnb.ops.semirings import Semiring
 
-__all__ = ["Compressed", "csc_array", "csr_array", "session_of"]
+__all__ = ["Compressed", "csc_array", "csr_array", "kept", "session_of"]
 
 
 _COUNT = np.dtype(np.int64)
@@ -236,6 +237,13 @@ class Compressed(Reductions):
         x = self.held if axis == self.axis else turned(self.held)
         x = x if cuts is None else recut(x, cuts)
         return self._kind(("csr", "csc")[axis]).of(x)
+
+    def _reading(self, axis: int) -> Any:
+        if axis == self.axis:
+            return self
+        s = self.structure
+        sources, what = (self.data, s.indices, s.indptr), (s.shape, s.layout)
+        return kept(axis, sources, what, lambda: self._along(axis))
 
     def tocsr(self, copy: bool = False) -> Any:
         """Return the array in rows: itself, or with its elements sent to where their rows are.
@@ -506,7 +514,7 @@ class Compressed(Reductions):
         """Return what an operator gives of two sparse arrays."""
         if self.shape != other.shape:
             raise ValueError("inconsistent shapes")
-        y = ours(other, self)._compressed()._along(self.axis)
+        y = ours(other, self)._reading(self.axis)
         return type(self).of(merged(name, self.held, y.held))
 
     def _compared(self, name: str, number: object) -> Any:
@@ -622,7 +630,7 @@ class Compressed(Reductions):
         if other.ndim == 1:
             one_axis: Any = other
             return one_axis._as_before(self._times_sparse(one_axis._as_column()))
-        y = other._compressed()._along(self.axis)
+        y = other._reading(self.axis)
         found = result_of(operator.matmul, self.dtype, y.dtype)
         left, right = (self, y) if self.axis == 0 else (y, self)
         ring = Semiring("plus", "times", found.dtype)
@@ -793,6 +801,24 @@ def session_of(session: Session | None, *given: Any) -> Session:
     flat = [z for x in flat for z in (x if isinstance(x, tuple) else (x,))]
     found = next((x.session for x in flat if isinstance(x, Array)), None)
     return need(session if session is not None else found)
+
+
+def kept(
+    axis: int, sources: Sequence[Array], what: Hashable, make: Callable[[], Compressed]
+) -> Any:
+    """Return what is made of elements and their places, once as long as nothing writes there.
+
+    It may have been made of the transposed array: of that it is the other format.
+    """
+    copies: Copies = sources[0].session.extensions[Copies]
+    found = copies.made_of(sources, what, make, _parts)
+    return found if found.axis == axis else found.T
+
+
+def _parts(x: Compressed) -> list[Any]:
+    """Return what engines have of an array."""
+    s = x.structure
+    return [x.data, s.indices, s.indptr, *[plan.kept for plan in s.plans.values()]]
 
 
 def check_product(a: Ints, b: Ints) -> None:

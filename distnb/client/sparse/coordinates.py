@@ -25,7 +25,7 @@ from distnb.client.shape.joining import concatenate
 from distnb.client.sparse.arithmetic import dense_of, factors, into, is_dense, is_sparse, ours
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
-from distnb.client.sparse.compressed import Compressed, csr_array, session_of
+from distnb.client.sparse.compressed import Compressed, csr_array, kept, session_of
 from distnb.client.sparse.creation import KIND, check_places, triplets
 from distnb.client.sparse.dense import spread
 from distnb.client.sparse.indexing import (
@@ -144,7 +144,8 @@ class coo_array(Extremes):
             x: Any = self._origin
             s = x.structure
             first = create(s.session, (s.major,), s.index_dtype, s.along(), ("index", 0, 0, 1))
-            found = (spread(x.held, first), x.indices)
+            major = spread(x.held, first)  # elements stay where the compressed array has them
+            found = (major.alias(major.dview, writeable=False), x.indices)
             self._coords = found if x.axis == 0 else found[::-1]
         return self._coords
 
@@ -188,6 +189,15 @@ class coo_array(Extremes):
     def _in_rows(self) -> Any:
         """Return the array in rows; of one axis as a column."""
         return self.tocsr() if self.ndim == 2 else self._as_column().tocsr()
+
+    def _reading(self, axis: int = 0) -> Any:
+        """Return what :meth:`_in_rows` or ``_along`` does, to be read alone: it is kept."""
+        origin = self._origin
+        if origin is not None:
+            return origin._with_data(self.data)._reading(axis).in_order()
+        forth = slice(None, None, 1 - 2 * axis)  # from the axis that is cut
+        make = self._in_rows if axis == 0 else self.tocsc
+        return kept(axis, (self.data, *self.coords[forth]), self.shape[forth], make)
 
     def _as_before(self, x: Sparse) -> Any:
         """Return what was made of the array in rows, with as many axes as this one has."""
@@ -368,7 +378,7 @@ class coo_array(Extremes):
 
     def _dense(self) -> Array:
         """Return a dense array; what is sent is what :meth:`tocsr` sends."""
-        return self._in_rows().toarray().reshape(self.shape)
+        return self._reading().toarray().reshape(self.shape)
 
     def to_scipy(self) -> Any:
         """Return SciPy's array, in the notebook."""
@@ -422,7 +432,7 @@ class coo_array(Extremes):
             return some if found.lies is None else some.reshape(found.lies)
         if is_basic(found.rows) and is_basic(found.columns):
             return self._inside(found[:2])
-        x = csr_array.of(selected(self.tocsr().stored, *found[:2])).tocoo(copy=False)
+        x = csr_array.of(selected(self._reading().stored, *found[:2])).tocoo(copy=False)
         single = [isinstance(item, int) for item in found[:2]]
         return x._flat(single.index(True)) if any(single) else x
 
@@ -448,7 +458,7 @@ class coo_array(Extremes):
 
     def _points(self, rows: Positions, columns: Positions) -> Any:
         """Return what is stored at single places, along one axis."""
-        x = self.tocsr().in_lines()
+        x = self._reading().in_lines()
         places = x._with_data(ones_like(x.data, dtype=bool))
         where = flatnonzero(pointwise(places.held, rows, columns))
         found = pointwise(x.held, rows, columns)[where]
@@ -492,7 +502,7 @@ class coo_array(Extremes):
         self.data = found.data[keep]
 
     def __iter__(self) -> Any:
-        x = self if self.ndim == 1 else self.tocsr()
+        x = self if self.ndim == 1 else self._reading()
         return (x[i] for i in range(self.shape[0]))
 
     def multiply(self, other: object) -> Any:
@@ -519,11 +529,11 @@ class coo_array(Extremes):
         if is_scalar(other):
             return self._scaled(other)
         if self.ndim == 2:
-            return self.tocsr().multiply(other)
+            return self._reading().multiply(other)
         other = ours(other, self) if is_sparse(other) else dense_of(other, self.session)
         if other.shape == self.shape:
             y = other._as_column() if is_sparse(other) else other.reshape(-1, 1)
-            return self._as_before(self._in_rows().multiply(y))
+            return self._as_before(self._reading().multiply(y))
         if is_sparse(other) and other.ndim == 2:
             if other.shape == (1, *self.shape):  # SciPy's is a row of triplets then
                 return other.multiply(self).tocoo(copy=False)
@@ -535,7 +545,7 @@ class coo_array(Extremes):
             return many._scaled(one.sum() if one is self else one.toarray().reshape(()))
         if self.shape == (1,) and other.size != 1:
             return self.sum() * other  # SciPy's is dense then, of the dtype of a sum
-        found = self._in_rows().T.multiply(other)  # a row, which is cut along its columns
+        found = self._reading().T.multiply(other)  # a row, which is cut along its columns
         found = found.tocoo(copy=False)
         return found if other.ndim == 2 else found._flat(0)
 
@@ -544,16 +554,16 @@ class coo_array(Extremes):
             raise ValueError("inconsistent shapes")
         y = ours(other, self)
         y = y if self.ndim == 2 else y._as_column()
-        return self._as_before(self._in_rows()._merged(name, y))
+        return self._as_before(self._reading()._merged(name, y))
 
     def _compared(self, name: str, number: object) -> Any:
-        return self._as_before(self._in_rows()._compared(name, number))
+        return self._as_before(self._reading()._compared(name, number))
 
     def __matmul__(self, other: object) -> Any:
         x, y = factors(self, other)
         if self.ndim == 2:
-            return x.tocsr()._times(y)
-        found = x._in_rows().T._times(y)  # a row, which is cut along its columns
+            return x._reading()._times(y)
+        found = x._reading().T._times(y)  # a row, which is cut along its columns
         found = found.toarray() if is_sparse(y) and y.ndim == 1 else found
         return found.reshape(found.shape[1:])
 
@@ -642,7 +652,7 @@ class coo_array(Extremes):
     def _towards(self, axis: Axes) -> Any:
         """Return the array in the format in which each engine reduces its own along an axis."""
         one: Any = axis[0] if isinstance(axis, tuple) else axis
-        return self._along(1 - operator.index(one) % 2)
+        return self._reading(1 - operator.index(one) % 2)
 
     def _extremes(self, name: str, axis: Axes, explicit: bool) -> Any:
         if self._is_all(axis) or axis is None:
@@ -720,7 +730,7 @@ class coo_array(Extremes):
         """
         if self.ndim != 2:
             raise ValueError("diagonal requires two dimensions")
-        return self._along(int(self._wide)).diagonal(k)
+        return self._reading(int(self._wide)).diagonal(k)
 
     def count_nonzero(self, axis: Axes = None) -> Any:
         """Return how many elements are not zero, or how many along an axis as a dense array.

@@ -171,15 +171,16 @@ def _told_apart(arg1: Any, shape: Shape | None, axis: int) -> tuple[Any, Shape]:
 
 
 def _sound(x: Any) -> Any:
-    """Return what a constructor got; ValueError for SciPy's CSR or CSC with places outside.
+    """Return what a constructor got; ValueError for SciPy's CSR, CSC or BSR with places outside.
 
     SciPy looks at none: its loops, here and on engines, would read and write outside of memory.
     """
-    if not is_scipys(x) or x.format not in ("csr", "csc"):
+    if not is_scipys(x) or x.format not in ("csr", "csc", "bsr"):
         return x
     if (x.indptr[1:] < x.indptr[:-1]).any():
         raise ValueError(explain("indptr", "pointers that fall", "rising ones", "sort the rows"))
-    minor, found = x.shape[-1 if x.format == "csr" else 0], x.indices[: x.indptr[-1]]
+    minor, found = x.shape[0 if x.format == "csc" else -1], x.indices[: x.indptr[-1]]
+    minor //= x.blocksize[1] if x.format == "bsr" else 1
     if len(found) and not 0 <= found.min() <= found.max() < minor:
         got = f"{found.min()} to {found.max()}"
         raise ValueError(explain("indices", got, f"0 to {minor - 1}", "give others, or a shape="))

@@ -291,7 +291,7 @@ class Reductions(Extremes):
 
     def _rowwise(self, axis: int, method: str, dtype: np.dtype, **options: Any) -> Any:
         """Reduce along an axis: each engine its own, for which the array may have to be turned."""
-        x = self._along(1 - axis)
+        x = self._reading(1 - axis)
         return rowwise(x.held, method, dtype, tuple(options.items()))
 
     def sum(

@@ -144,11 +144,11 @@ def _taken(x: object, like: Sparse | None) -> Any:
     """Return a factor as a compressed array, or a dense one."""
     if not is_sparse(x):
         return asarray(cast(Any, x), session=None if like is None else like.session)
-    found: Any = csr_array(x) if like is None else ours(x, like)._compressed()
+    found: Any = csr_array(x) if like is None else ours(x, like)
     if found.ndim != 2:
         expected = "two axes"
         raise ValueError(explain("sparse factor", f"{found.ndim} axis", expected, "reshape it"))
-    return found.in_lines()
+    return found._reading(int(found.format == "csc")).in_lines()
 
 
 class Into(NamedTuple):
