@@ -270,7 +270,8 @@ class Placed:
         """Move the view back as far as its elements keep their owners: results of both lie alike.
 
         Along an axis that is not split that is to its beginning, along others to the beginning of
-        the run that all of the view lies in. What goes backwards stays.
+        the run that all of the view lies in, and along one that is dealt by whole periods. What
+        goes backwards stays.
 
         >>> rows = Layout(Grid.of((2,)), (Block(), Whole()), (0, -1))
         >>> Placed((8, 9), rows, View((2,), ((1, 3, 2),), ((0, 6),))).moved
@@ -391,14 +392,15 @@ class Placed:
 def begin_of(layout: Layout, shape: Ints, a: int, at: int, reach: int) -> int:
     """Return to where what is from ``at`` to ``at + reach`` along an axis can be moved back.
 
-    Its owner is the same there, if it is one; else it stays.
+    Its owners are the same there; else it stays.
     """
     parts = layout.parts(a)
     if parts == 1:
         return 0
     axis, n = layout.axes[a], shape[a]
-    if axis.period(parts):
-        return axis.begin(n, parts, at) if at + reach < axis.run(n, parts, at) else at
+    if period := axis.period(parts):
+        alone = at + reach < axis.run(n, parts, at)
+        return (axis.begin(n, parts, at) if alone else at) % period
     begins = _begins(axis, n, parts)
     k = bisect_right(begins, at)
     return begins[k - 1] if k == len(begins) or at + reach < begins[k] else at

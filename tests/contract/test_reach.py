@@ -23,6 +23,7 @@ from distnb.client.reach import pace, small_steps, whole_functions
 from distnb.client.recovery import shared_memory
 from distnb.client.session import large_steps
 from distnb.ops import table
+from distnb.testing import assert_same_as_numpy
 from tests.contract.support import alike, numbered, same, setting
 
 pytestmark = [pytest.mark.ways("one", "four", "started"), pytest.mark.usefixtures("notebook")]
@@ -1309,3 +1310,53 @@ def test_what_windows_come_to_is_found_without_making_them(session):
         np.testing.assert_allclose(other.to_numpy(), numpys, 1e-9, 1e-12)
         if one is not found["engines"][3]:
             np.testing.assert_array_equal(one.to_numpy(), other.to_numpy())
+
+
+#: Of an array with two axes, of which engines have what they would copy first, and what not.
+DEALT = (
+    np.s_[:],
+    np.s_[3],
+    np.s_[:, 5],
+    np.s_[2:20:3, 4:30],
+    np.s_[::-1],
+    np.s_[:, ::-1],
+    np.s_[7:8, 1:40],
+    np.s_[:, None, 7],
+)
+DEALERS = ("cyclic", ("*", "cyclic"), ("cyclic", "cyclic"), ("block", ("cyclic", 3)))
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("dtype", list("fdFDi"))
+@pytest.mark.parametrize("dist", [*DEALERS, (("cyclic", 5), "*"), (("cyclic", 4), "block")])
+def test_what_is_dealt_is_reduced_in_reach_as_on_engines(session, dist, dtype):
+    """To the last bit, of windows of any steps; and no window takes a command."""
+    a = (numbered((24, 41)) / 7 * (1 if dtype in "fdi" else 1 + 1j / 3)).astype(dtype)
+    found = {}
+    for place in ("engines", "notebook"):
+        with setting(place=place, cutoff=0):
+            x = dnb.array(a, dist=dist)
+            x.sum(), x.sum()  # it comes in reach
+            before = session.recorded
+            views = [x[key] for key in DEALT]
+            sums = [v.sum(axis=axis) for v in views for axis in (None, 0, -1)]
+            found[place] = sums + [v.mean(axis=0) for v in views] + [x[1:].sum(dtype=complex)]
+            if place == "notebook" and session.memory.possible:
+                assert session.recorded == before
+    for one, other in zip(*found.values(), strict=True):
+        assert_same_as_numpy(np.asarray(one), np.asarray(other))
+        assert not other.ndim or one.layout.base.spell() == other.layout.base.spell()
+
+
+def test_loops_over_windows_of_what_is_dealt_take_no_commands(session):
+    """Of an array that only engines have made: it comes in reach when it is wanted."""
+    with setting(place="auto", cutoff=0):
+        x = dnb.array(numbered((6000,)), dist="cyclic")
+        for _ in range(20):
+            x[10:90:7].sum()
+        before = session.recorded
+        found = [x[k * 10 : k * 10 + 80 : 7].sum() for k in range(300)]
+        if session.memory.possible and x.near is not None:
+            assert session.recorded == before
+    want = [numbered((6000,))[k * 10 : k * 10 + 80 : 7].sum() for k in range(300)]
+    np.testing.assert_allclose(found, want, 1e-12)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.indexing import some_axes
@@ -15,7 +17,8 @@ from distnb.client.reach.promised_layouts import Seen, view_seen
 from distnb.client.transport.contract import KERNELS
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Grid, Ints, Layout, on_engine
-from distnb.geometry.views import Placed
+from distnb.geometry.slices import Section
+from distnb.geometry.views import Placed, follow
 from distnb.ops import table
 from distnb.plans.transfer import plan_reduce, window
 from distnb.wire.protocol import Operand, Reduce
@@ -57,7 +60,11 @@ class EnginesOrder:
     ----------
     rows : tuple of int, optional
         The shape as which it is the same along axis 1, if there is one.
+    of_base : bool
+        Whether it takes the elements of all of the base, and not those of the view.
     """
+
+    of_base = True
 
     def __init__(self, op: str, x: Placed, axes: Ints, dtype: np.dtype, size: int) -> None:
         layout, _ = table.reduction_layout(x, axes, size)
@@ -80,29 +87,66 @@ class EnginesOrder:
 
 
 class PartsOrder(EnginesOrder):
-    """The same, of the elements of a view alone; engines may hold any boxes of the base.
+    """The same, of the elements of a view alone; engines may hold any parts of its base.
 
     They are laid out as in each engine's part, for NumPy combines elements as they lie in memory.
     """
 
+    of_base = False
+
     def __init__(self, op: str, x: Placed, axes: Ints, dtype: np.dtype, size: int) -> None:
         super().__init__(op, x, axes, dtype, size)
-        plans = [plan_reduce(r, x, axes) for r in range(size)]
-        self._pieces = [() if plan is None else plan[1] for plan in plans]
-        self._local = [x.local_shape(r) or () for r in range(size)]
+        made = Placed.whole(self._shape, table.reduction_layout(x, axes, size)[0])
+        self._taken = [_Local(x, r, axes) for r in range(size)]
+        #: Of copies of a part of the result the one that is written.
+        self._given = [_Local(made, r, ()) if self._ranks.writes(r) else None for r in range(size)]
 
     def __call__(self, near: np.ndarray) -> np.ndarray:
         """Return the result, of the elements of the view."""
-        blocks, found = [], np.empty(self._shape, self._dtype)
-        for shape, pieces in zip(self._local, self._pieces, strict=True):
-            block = np.empty(shape, near.dtype)
-            for piece in pieces:
-                index = tuple([slice(s.start, s.start + s.block) for s in piece.sections])
-                place = window(block, piece.shape, piece.memory.offset, piece.memory.strides)
-                place[...] = near[index]
+        blocks = []
+        for part in self._taken:
+            block = np.empty(part.shape, near.dtype)
+            for place, look in part.pairs(block, near):
+                place[...] = look
             blocks.append(block)
-        self._ranks.run(blocks, [_cut(found, part) for part in self._outs])
+        outs = [np.empty(part.shape if part else 0, self._dtype) for part in self._given]
+        self._ranks.run(blocks, outs)
+        found = np.empty(self._shape, self._dtype)
+        for given, out in zip(self._given, outs, strict=True):
+            for place, look in given.pairs(out, found) if given else ():
+                look[...] = place
         return found
+
+
+class _Local:
+    """Where the elements of a view lie in a rank's part of the base, and where in the view."""
+
+    def __init__(self, placed: Placed, rank: int, dropped: Ints) -> None:
+        plan = plan_reduce(rank, placed, dropped)
+        self._pieces = () if plan is None else plan[1]
+        self.shape = placed.local_shape(rank) or ()
+
+    def pairs(self, block: np.ndarray, near: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Enumerate looks at the same elements: in the rank's part, and in all of the view."""
+        for piece in self._pieces:
+            place = window(block, piece.shape, piece.memory.offset, piece.memory.strides)
+            yield place, _look(near, piece.sections)
+
+
+def _look(x: np.ndarray, sections: tuple[Section, ...]) -> np.ndarray:
+    """Return a look at a section of each axis, with two axes where several runs are of several."""
+    ends = [s.start + (s.count - 1) * s.period + s.block for s in sections]
+    spans: list[Any] = [slice(s.start, end) for s, end in zip(sections, ends, strict=True)]
+    begins = x[(*spans, ...)]
+    if all(s.count == 1 for s in sections):
+        return begins
+    shape, strides = list[int](), list[int]()
+    for s, step in zip(sections, begins.strides, strict=True):
+        runs = ((s.count, s.period * step), (s.block, step))
+        for n, stride in runs if 1 not in (s.count, s.block) else runs[s.count == 1 :][:1]:
+            shape.append(n)
+            strides.append(stride)
+    return as_strided(begins, shape, strides)
 
 
 def _part(placed: Placed, rank: int) -> tuple[Any, ...] | None:
@@ -276,25 +320,31 @@ def of_view(op: str, seen: Seen, axis: Axes, size: int) -> PiecesOrder | None:
 
 @lru_cache(maxsize=256)
 def by_parts(op: str, seen: Seen, dtype: np.dtype, axis: Axes, size: int) -> PartsOrder | None:
-    """Return the reduction of a view whatever boxes engines hold; None if they deal elements.
+    """Return the reduction of a view whatever engines hold; None if that takes too much memory.
 
     Only as many rows of the base are laid out as the view has, and one more: not all of it.
     """
     layout, shape, _ = seen
     view = view_seen(seen)
     axes = some_axes(axis, len(view.shape))
-    dealt = any(a.period(p) for d, a in enumerate(layout.axes) if (p := layout.parts(d)) > 1)
-    if dealt or not axes or any(step < 0 for _, _, step in view.dims):
+    if not axes:
         return None
-    if layout.parts(0) == 1:
-        rows = [
-            (n - 1) * step for n, (a, _, step) in zip(view.shape, view.dims, strict=True) if a == 0
-        ]
-        shape = (min(shape[0], max(rows, default=0) + 2), *shape[1:])
     placed = Placed(shape, layout, view)
+    if not table.reduction_layout(placed, axes, size)[1]:  # engines reduce a copy
+        whole = Placed.whole(view.shape, follow(placed, size)[0])
+        return _parts_of(op, whole, axes, dtype, size)
+    if layout.parts(0) == 1:
+        lengths = zip(view.shape, view.dims, strict=True)
+        last = [max(at, at + (n - 1) * step) for n, (a, at, step) in lengths if a == 0]
+        shape = (min(shape[0], max(last, default=0) + 2), *shape[1:])
+    return _parts_of(op, Placed(shape, layout, view), axes, dtype, size)
+
+
+@lru_cache(maxsize=256)
+def _parts_of(op: str, placed: Placed, axes: Ints, dtype: np.dtype, size: int) -> PartsOrder | None:
+    """Return the reduction of what is placed; None if a part of it takes too much memory."""
     parts = [placed.local_shape(r) or (0,) for r in range(size)]
-    _, exact = table.reduction_layout(placed, axes, size)
-    if not exact or max(map(prod, parts)) * dtype.itemsize > _MOST:
+    if max(map(prod, parts)) * dtype.itemsize > _MOST:
         return None
     return PartsOrder(op, placed, axes, dtype, size)
 

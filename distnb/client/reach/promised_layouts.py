@@ -29,6 +29,7 @@ __all__ = [
     "DEEPEST",
     "Promise",
     "Seen",
+    "layout_of_reduced",
     "promised",
     "reduced",
     "scanned",
@@ -282,11 +283,12 @@ def _scanned(seen: Seen, axis: int, size: int) -> Layout:
 
 
 def _of_reduced(promise: Layout | Promised, shape: Ints, seen: Any, axis: Any, size: int) -> Layout:
-    return _reduced(seen_of(promise, shape, seen), axis, size)
+    return layout_of_reduced(seen_of(promise, shape, seen), axis, size)
 
 
 @lru_cache(maxsize=1024)
-def _reduced(seen: Seen, axis: Axes, size: int) -> Layout:
+def layout_of_reduced(seen: Seen, axis: Axes, size: int) -> Layout:
+    """Return the layout of a reduction along axes of what is seen."""
     view = view_seen(seen)
     axes = some_axes(axis, len(view.shape)) if view.shape else ()
     placed = Placed(seen[1], seen[0], view)

@@ -14,7 +14,8 @@ from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import as_in_c, some_axes
 from distnb.client.handle.scalars import numbers_in
 from distnb.client.reach.admission import admitted, read_of
-from distnb.client.reach.engines_order import EnginesOrder
+from distnb.client.reach.engines_order import EnginesOrder, by_parts
+from distnb.client.reach.promised_layouts import layout_of_reduced, seen_of
 from distnb.client.reach.small_reductions import ORDERED, quick_reduction
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.eager import Out, delivered
@@ -220,7 +221,7 @@ def _reached(
         return None
     if session.closed:
         session.check_open()
-    near = x.near if known.apart is None else base.near
+    near = x.near if known.apart is None or not known.apart.of_base else base.near
     if near is None:  # another thread has given it to engines
         return None
     if known.apart is None:
@@ -240,13 +241,19 @@ def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:
     axes = some_axes(axis, x.ndim) if x.ndim else ()
     if x.dbase.layout.here:
         return _Known(ufunc, axes, result, in_notebook(x.ndim - len(axes)), x.nbytes, None)
-    layout, good = table.reduction_layout(x.placed, axes, x.session.size)
-    good = good and x.size > 0 and not (op in ORDERED and result == np.float16)
-    apart = None
-    if good and op in ORDERED and result.kind in "fc" and not _in_one_piece(x, axes):
-        there = Placed(x.dbase.shape, x.dbase.layout, x.dview)
-        apart = EnginesOrder(op, there, axes, result, x.session.size)
-        good = x.dbase.layout.in_order(x.dbase.shape)
+    base, size = x.dbase, x.session.size
+    seen = seen_of(base.layout, base.shape, x.dview)
+    good = x.size > 0 and not (op in ORDERED and result == np.float16)
+    apart: Any = None
+    exact = table.reduction_layout(x.placed, axes, size)[1]
+    if good and op in ORDERED and result.kind in "fc" and not (exact and _in_one_piece(x, axes)):
+        if exact and base.layout.in_order(base.shape):
+            there = Placed(base.shape, base.layout, x.dview)
+            apart = EnginesOrder(op, there, axes, result, size)
+        else:
+            apart = by_parts(op, seen, result, axes, size)
+        good = apart is not None
+    layout = layout_of_reduced(seen, axes, size)
     return _Known(ufunc if good else None, axes, result, layout, x.nbytes, apart)
 
 

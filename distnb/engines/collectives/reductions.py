@@ -212,11 +212,14 @@ class OneProcess:
             self._run(blocks, outs)
 
     def _run(self, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-        for rank, (part, out) in enumerate(zip(self._parts, outs, strict=True)):
-            tree, member = part.work.plan.up, part.work.plan.member
-            first = tree.parent is None if tree else part.work.plan.down is None
-            if member and first and out.size:
+        for rank, out in enumerate(outs):
+            if self.writes(rank) and out.size:
                 out[...] = self._combined(rank, blocks, out.shape)
+
+    def writes(self, rank: int) -> bool:
+        """Tell whether a rank's part of the result is written: if no rank before it has a copy."""
+        plan = self._parts[rank].work.plan
+        return plan.member and (plan.up.parent is None if plan.up else plan.down is None)
 
     def _combined(self, rank: int, blocks: Sequence[np.ndarray], shape: Ints) -> Any:
         """Return the partial result of a rank and of those below it in the tree."""
