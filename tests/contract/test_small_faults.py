@@ -341,6 +341,12 @@ def test_results_that_numpy_shares_with_operands_are_views():
     assert (x[0, 0], y[0, 0], y.shape) == (40, 40, (2, 12))
     assert dnb.squeeze(a[None, :2, None]).shape == (2,)
     assert dnb.squeeze(a[:1]).shape == ()
+    with setting(cutoff=1 << 16):
+        i, j = dnb.fromfunction(lambda *each: each, (2, 3), dtype=int)
+    assert i.base is j.base is not None
+    i += 5
+    same(i, np.indices((2, 3))[0] + 5)
+    same(j, np.indices((2, 3))[1])
 
 
 @pytest.mark.parametrize("kind", ["normal", "standard_normal", "gamma", "poisson", "exponential"])
