@@ -8,22 +8,11 @@ SVG without scripts; ``plot`` draws on matplotlib axes, which are imported only 
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from distnb.measure.quantities import size_text
 from distnb.widgets.drawing.text import describe, facts_line
-from distnb.widgets.layouts.card import card  # the function hides its module
-from distnb.widgets.layouts.engine_memory import Memory, memory_of
-from distnb.widgets.layouts.layout_view import plot, to_html
-from distnb.widgets.layouts.migration import Cost
-from distnb.widgets.layouts.picture import (  # the function hides its module
-    Box,
-    Picture,
-    blocks,
-    picture,
-)
-from distnb.widgets.layouts.several import Several
-from distnb.widgets.layouts.sparse_view import plot_sparse, sparse_card
-from distnb.widgets.status.status import listing
-from distnb.widgets.times.timing import TimeReport
 
 __all__ = [
     "Box",
@@ -45,3 +34,29 @@ __all__ = [
     "sparse_card",
     "to_html",
 ]
+
+#: Module -> what it has. It is imported when that is asked for: a repr is one line of words.
+_VIEWS = {
+    "layouts.card": "card",
+    "layouts.engine_memory": "Memory memory_of",
+    "layouts.layout_view": "plot to_html",
+    "layouts.migration": "Cost",
+    "layouts.picture": "Box Picture blocks picture",
+    "layouts.several": "Several",
+    "layouts.sparse_view": "plot_sparse sparse_card",
+    "status.status": "listing",
+    "times.timing": "TimeReport",
+}
+_MODULES = {name: module for module, names in _VIEWS.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a view."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the names of views, for completion."""
+    return sorted([*__all__, "__doc__", "__file__", "__name__"])

@@ -341,6 +341,12 @@ def test_results_that_numpy_shares_with_operands_are_views():
     assert (x[0, 0], y[0, 0], y.shape) == (40, 40, (2, 12))
     assert dnb.squeeze(a[None, :2, None]).shape == (2,)
     assert dnb.squeeze(a[:1]).shape == ()
+    with setting(cutoff=1 << 16):
+        i, j = dnb.fromfunction(lambda *each: each, (2, 3), dtype=int)
+    assert i.base is j.base is not None
+    i += 5
+    same(i, np.indices((2, 3))[0] + 5)
+    same(j, np.indices((2, 3))[1])
 
 
 @pytest.mark.parametrize("kind", ["normal", "standard_normal", "gamma", "poisson", "exponential"])
@@ -366,3 +372,33 @@ def test_reductions_into_an_output_in_reach_ask_no_engine(session, dist):
         assert getattr(dnb, op)(x, axis=0, out=out) is out
         assert session.recorder.recorded == before
         same(out, usual.to_numpy().astype(kind))
+
+
+@pytest.mark.parametrize("place", ["notebook", "engines"])
+@pytest.mark.parametrize("op", ["subtract", "maximum", "logaddexp", "add"])
+def test_an_output_of_another_dtype_holds_what_a_reduction_begins_with(op, place):
+    """As NumPy: what is first is cast to its dtype, and what comes of it at the end."""
+    ufunc = getattr(np, op)
+    for dtype, kind in (("f8", "i8"), ("i8", "u1"), ("f8", "f4")):
+        data = (numbered((5, 4)) * 37.4 - 290.7).astype(dtype)
+        for options in ({"axis": 0}, {"axis": 1, "keepdims": True}, {"axis": 0, "initial": 300.7}):
+            shape = ufunc.reduce(data, axis=options["axis"], keepdims="keepdims" in options).shape
+            expected = np.zeros(shape, kind)
+            with np.errstate(all="ignore"):
+                ufunc.reduce(data, out=expected, **options)
+                with setting(place=place):
+                    x, out = dnb.array(data, dist="block"), dnb.array(np.zeros(shape, kind))
+                    assert ufunc.reduce(x, out=out, **options) is out
+                    same(out, expected)
+
+
+@pytest.mark.parametrize("op", ["subtract", "hypot", "less"])
+def test_reductions_into_an_output_look_at_axes_before_loops(op):
+    for dtype in "?D":
+        data, into = np.ones((2, 3), dtype), np.ones(3, dtype)
+        for method, args in (("reduce", (2,)), ("reduceat", ([0], 2)), ("accumulate", (2,))):
+            run = getattr(getattr(np, op), method)
+            x, out = dnb.array(data, dist="block"), dnb.array(into)
+            refused = outcome(lambda run=run, args=args: run(data, *args, out=into))[1]
+            raised = outcome(lambda run=run, args=args: run(x, *args, out=out))[1]
+            assert type(raised) is type(refused) is np.exceptions.AxisError

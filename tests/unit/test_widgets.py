@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distnb import widgets
 from distnb.common.errors import LayoutError
 from distnb.geometry.axes import (
     Block,
@@ -520,3 +521,19 @@ def test_plot_prints_numbers_and_hatches(pyplot):
 def test_importing_the_views_is_cheap():
     code = "import sys, distnb.widgets; assert not {'matplotlib', 'ipywidgets'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_one_line_of_a_repr_imports_no_pictures():
+    code = """
+import sys, distnb
+with distnb.inprocess(2):
+    print(repr(distnb.ones(8, dist="block")), file=sys.stderr)
+found = sorted(m for m in sys.modules if m.startswith("distnb.widgets."))
+print(found)
+distnb.widgets.TimeReport, distnb.widgets.card, distnb.widgets.picture
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "elements in blocks on 2 engines" in done.stderr
+    assert done.stdout.strip() == "['distnb.widgets.drawing', 'distnb.widgets.drawing.text']"
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        widgets.nothing  # noqa: B018

@@ -177,7 +177,7 @@ def mapped(
 def _spread(x: ArrayLike, shape: Ints) -> Any:
     """Return an operand in the notebook as the function gets it."""
     found = x.here if isinstance(x, Array) else x
-    if not isinstance(found, np.ndarray):
+    if not isinstance(found, np.ndarray) or (shape and found.shape == shape):
         return found
     return np.broadcast_to(found, shape) if found.ndim or not shape else found[()]
 

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.arguments import Axes
+from distnb.client.handle.arguments import Axes, Number
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied, record_collective
 from distnb.client.handle.host_arrays import FLAGS, boolean, watched
@@ -22,7 +22,7 @@ from distnb.client.record.creation import asarray, full
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
-from distnb.client.record.reducing import reduce
+from distnb.client.record.reducing import held_first, reduce, room_for
 from distnb.client.record.ufunc_options import as_mask, outputs
 from distnb.client.select.taking import take
 from distnb.client.shape.joining import concatenate
@@ -469,7 +469,7 @@ def reduceat(
     x, at = asarray(array), np.asarray(indices)
     at = at if isinstance(indices, Array | np.ndarray) else at.astype(np.intp)
     sample = np.ones((1,) * x.ndim, x.dtype)
-    kind = ufunc.reduceat(sample, at * 0, axis, _computed_in(ufunc, x, dtype, out)).dtype
+    kind = ufunc.reduceat(sample, at * 0, axis, _computed_in(ufunc, x, axis, dtype, out)).dtype
     d = one_axis(axis, x.ndim)
     n = x.shape[d]
     at = at.astype(np.intp, copy=False)
@@ -497,11 +497,13 @@ def reduceat(
     return delivered(found, out)
 
 
-def _computed_in(ufunc: np.ufunc, x: Array, dtype: DTypeLike | None, out: Out) -> Any:
+def _computed_in(ufunc: np.ufunc, x: Array, axis: Axes, dtype: DTypeLike | None, out: Out) -> Any:
     """Return the dtype in which a ufunc reduces: by default that of the output, if it is given."""
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if dtype is not None or not isinstance(one, Array | np.ndarray):
         return dtype
+    if x.ndim:
+        some_axes(axis, x.ndim)  # which NumPy looks at before it looks for a loop
     ops = (one.dtype, x.dtype, None)
     return ufunc.resolve_dtypes(ops, casting="unsafe", reduction=True)[2]
 
@@ -525,26 +527,38 @@ def reduce_in_order(
     if where is not True:
         options["where"] = np.ones((1,) * np.ndim(where), bool)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
-    dtype = _computed_in(ufunc, x, dtype, out)
+    dtype = _computed_in(ufunc, x, axis, dtype, out)
     kind = numeric(np.asarray(ufunc.reduce(sample, axis, dtype, **options)).dtype)
-    first: Any = ufunc.identity if initial is np._NoValue else initial
     axes = some_axes(axis, x.ndim) if x.ndim else ()
+    if x.here is not None and out is not None and where is True:
+        options["out"] = room_for(x, axis, keepdims, out)
+        run = watched("reduce", ufunc.reduce, x.here, axes, kind, **options)
+        return delivered(array_of(x.session, np.asarray(run)), out)
+    x, initial = held_first(ufunc, x, axis, kind, out, initial, where)
+    first: Any = ufunc.identity if initial is np._NoValue else initial
     if where is not True:
         neutral: Any = _RIGHT_IDENTITIES.get(ufunc, ufunc.identity)
         if neutral is None:
             return delivered(_in_steps(ufunc, x, where, first, axes, kind, keepdims), out)
         x = _with_neutral(neutral, x, where, kind)
-    found = x if axes else x.astype(kind)  # of no axes it is a copy
-    if not axes and first is not None:
-        found = elementwise(ufunc.__name__, np.asarray(first).astype(kind), found)
-    for d in sorted(axes, reverse=True):
-        given = d == min(axes) and initial not in (None, np._NoValue)  # it takes part once
-        found = _in_one(ufunc, found, d, first if given else None, kind)
+    found = _one_by_one(ufunc, x, axes, kind, first, initial not in (None, np._NoValue))
     if ufunc is np.hypot and where is not True:  # a first value to which nothing comes has its sign
         mask: Any = np.broadcast_to(asarray(where, session=x.session), x.shape)
         found = elementwise("where", reduce("any", mask, axes, keepdims=True), found, first)
     shown = found if keepdims else found.squeeze(axes)
     return delivered(shown, out)
+
+
+def _one_by_one(
+    ufunc: np.ufunc, x: Array, axes: Ints, kind: np.dtype, first: Number | None, given: bool
+) -> Array:
+    """Reduce along axes, which are kept; a first value that is given takes part once."""
+    found = x if axes else x.astype(kind)  # of no axes it is a copy
+    if not axes and first is not None:
+        found = elementwise(ufunc.__name__, np.asarray(first).astype(kind), found)
+    for d in sorted(axes, reverse=True):
+        found = _in_one(ufunc, found, d, first if given and d == min(axes) else None, kind)
+    return found
 
 
 def _in_one(ufunc: np.ufunc, x: Array, d: int, first: Any, kind: np.dtype) -> Array:

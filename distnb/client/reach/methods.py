@@ -272,7 +272,7 @@ def called(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
     if ufunc is _MATMUL:
         ours = not options and isinstance(inputs[0], Fields) and isinstance(inputs[1], Fields)
         return product(inputs[0], inputs[1], None, True) if ours else None
-    if method in ("at", "accumulate") or (method == "reduce" and ufunc in _REDUCTIONS):
+    if method in ("at", "accumulate", "reduce"):
         usual = isinstance(inputs[0], Fields) and getattr(np, ufunc.__name__, None) is ufunc
         return _of_method(ufunc, method, inputs, options) if usual else None
     if method != "__call__" or ufunc.signature is not None or ufunc.nout != 1:

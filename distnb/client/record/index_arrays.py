@@ -14,6 +14,7 @@ from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.indexing import lengths
 from distnb.client.reach.decorators import makes_at_home
+from distnb.client.reach.whole_functions import made as made_at_home
 from distnb.client.record.creation import made, session_asked
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
@@ -174,8 +175,13 @@ def fromfunction(
            [10, 11, 12]])
     """
     check_device(device)
+    size = lengths(shape)
+    if all(x is None for x in (dist, grid, session, like)):  # as in NumPy, views of one array
+        found = made_at_home(np.indices, _in_grid, (size, dtype), {})
+        if found is not None:
+            return function(*found, **kwargs)
     at = session_asked(session, like)
-    return function(*each_index(lengths(shape), dtype, dist=dist, grid=grid, session=at), **kwargs)
+    return function(*each_index(size, dtype, dist=dist, grid=grid, session=at), **kwargs)
 
 
 def _in_matrix(N: int, M: int | None = None, *_: object, **_options: object) -> int:

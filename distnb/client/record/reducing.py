@@ -31,7 +31,7 @@ from distnb.ops import table
 from distnb.plans.transfer import plan_reduce
 from distnb.wire.protocol import Create, Reduce
 
-__all__ = ["reduce", "reduce_options"]
+__all__ = ["held_first", "reduce", "reduce_options", "room_for"]
 
 
 def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def reduce(
         x = hosted(need(None) if out is None else out.session, np.asarray(x))
     if initial is None:
         _check_without(op, x, axis, dtype, where)
-    if dtype is None and isinstance(out, Array | np.ndarray) and op not in _TRUTHS:
-        dtype = _of_both(x, out)
+    if isinstance(out, Array | np.ndarray | tuple) and op not in _TRUTHS:
+        x, dtype, initial = _as_output(op, x, axis, dtype, out, initial, where)
     initial = None if initial is np._NoValue else numbers_in(initial)
     if where is not True and where is not np._NoValue:
         some_axes(axis, x.ndim or 1)  # which NumPy looks at before it misses an identity
@@ -90,10 +90,71 @@ def reduce(
     return _shown(found, axes, keepdims, op, out)
 
 
+def _as_output(
+    op: str,
+    x: Array,
+    axis: Axes,
+    dtype: DTypeLike | None,
+    out: Out | np.ndarray,
+    initial: object,
+    where: object,
+) -> tuple[Array, DTypeLike | None, Any]:
+    """Return operand, dtype and beginning of a reduction as they are with an output."""
+    if dtype is None and isinstance(out, Array | np.ndarray):
+        dtype = _of_both(x, out)
+    ufunc = table.REDUCTIONS[op].ufunc
+    if ufunc is None or x.here is not None:
+        return x, dtype, initial
+    kind = x.dtype if dtype is None else numeric(dtype)
+    x, initial = held_first(ufunc, x, axis, kind, out, initial, where)
+    return x, dtype, initial
+
+
 def _of_both(x: Array, out: Array | np.ndarray) -> np.dtype | None:
     """Return the dtype in which NumPy reduces into an output; None if ``x`` has it."""
     found = np.result_type(out.dtype, x.dtype)
     return None if found == x.dtype and found.kind in "fc" else found
+
+
+def held_first(
+    ufunc: np.ufunc,
+    x: Array,
+    axis: Axes,
+    kind: np.dtype,
+    out: Out | np.ndarray,
+    initial: object,
+    where: object = True,
+) -> tuple[Array, Any]:
+    """Return an array, and what its reduction begins with, as an output of another dtype has it.
+
+    NumPy puts the identity, or the first elements if there is none, into the output, and goes on in
+    the dtype of the reduction.
+    """
+    into = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    held = getattr(into, "dtype", None)
+    if held is None or initial is None or np.can_cast(kind, held, "safe"):
+        return x, initial
+    first = ufunc.identity if initial is np._NoValue else numbers_in(initial)
+    if first is not None:
+        begin = np.asarray(first).astype(kind)
+        there = begin.astype(held).astype(kind)
+        return x, initial if np.array_equal(begin, there, equal_nan=True) else there[()]
+    if not x.size or not (where is True or where is np._NoValue):
+        return x, initial
+    axes = some_axes(axis, x.ndim) if x.ndim else ()
+    key = (*[slice(0, 1) if d in axes else slice(None) for d in range(x.ndim)], ...)
+    found = x.astype(kind)
+    assign(found[key], x[key].astype(held))
+    return found, initial
+
+
+def room_for(x: Array, axis: Axes, keepdims: bool, out: Out | np.ndarray) -> np.ndarray | None:
+    """Return room for what NumPy reduces into an output, where it casts on the way."""
+    into = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if not isinstance(into, Array | np.ndarray):
+        return None
+    axes = some_axes(axis, x.ndim) if x.ndim else ()
+    return np.empty(table.reduced_shape(x.shape, axes, keepdims=keepdims), into.dtype)
 
 
 def _reduce_halves(
@@ -285,6 +346,8 @@ def _reduce_here(
     """Reduce with NumPy what is in the notebook."""
     options = _numpys_options(axis, dtype, initial)
     function = table.REDUCTIONS[op].function
+    if out is not None and op not in _TRUTHS:
+        options["out"] = room_for(x, axis, keepdims, out)
     found = host_arrays.watched("reduce", function, x.here, keepdims=keepdims, **options)
     if out is None and not isinstance(found, np.ndarray):
         return found
