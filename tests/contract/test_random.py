@@ -552,3 +552,12 @@ def test_ranges_that_fall():
         for of in (np, dnb):
             with pytest.raises(ValueError, match="low|range|scale"):
                 eval(f"of.random.default_rng(1).{draw}", {"of": of})
+
+
+@pytest.mark.parametrize("seed", [2**32, -1, [1, 2**32], [], [[1, 2]]])
+def test_the_legacy_way_takes_the_seeds_that_numpys_takes(session, seed):
+    for take in (np.random.RandomState, np.random.seed, dnb.random.RandomState, dnb.random.seed):
+        with pytest.raises(ValueError, match="(?i)seed"):
+            take(seed)
+    for good in (2**32 - 1, [3, 2**32 - 1], np.random.SeedSequence(1)):
+        assert dnb.random.RandomState(good).rand(3).shape == (3,)

@@ -129,6 +129,7 @@ def test_arrays_of_two_sessions(session, second):
         lambda: a.__setitem__(b > 0, 1),
         lambda: np.where(b > 0, a, a),
         lambda: a.sum(out=b[0, ...]),
+        lambda: np.add.reduce(a, out=b[0, ...]),
         lambda: np.copyto(a, b),
         lambda: np.sum(a, where=b > 0),
     ):

@@ -10,6 +10,7 @@ import pytest
 
 import distnb as dnb
 from distnb.client.array.showing import shown
+from distnb.client.handle.glimpse import Asked
 from tests.unit.pages import parse
 from tests.waiting import until
 
@@ -167,6 +168,27 @@ def test_an_error_of_the_engines_is_left_to_who_uses_the_session(session):
         good + 1
     assert "content lost" in repr(lost)
     assert repr(good).startswith("[0 1 2 3 4 5]")
+
+
+def test_elements_that_have_come_are_shown_whoever_sends_just_then(session, monkeypatch):
+    """The idle timer has the lock for a moment, at any time."""
+    a = dnb.arange(4) + 1
+    lock, come = session.recorder.lock, Asked.come
+
+    def then_busy(self, seconds):
+        found = come(self, seconds)
+        patch.setattr(session.recorder, "lock", Busy())
+        return found
+
+    class Busy:
+        def acquire(self, blocking=True):
+            return False
+
+        release = staticmethod(lock.release)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Asked, "come", then_busy)
+        assert shown(a).values == "[1 2 3 4]"
 
 
 def test_no_thread_and_no_debugger_is_kept_waiting(session):

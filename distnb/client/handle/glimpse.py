@@ -38,6 +38,7 @@ class Asked:
         with np.errstate(all="warn") if error_state().waits else nullcontext():
             commands = [make(slot) for make, slot in zip(makes, self._slots, strict=True)]
             session.record(*commands)
+        self._come = False
         #: The batch that they leave with, or left with.
         with session.recorder.lock:  # not while the idle timer sends them
             self._batch = session.batches + (session.recorder.waiting > 0)
@@ -49,8 +50,8 @@ class Asked:
     def poll(self) -> bool:
         """Tell the same without waiting; any thread may ask."""
         lock = self._session.recorder.lock
-        if not lock.acquire(blocking=False):
-            return False
+        if self._come or not lock.acquire(blocking=False):
+            return self._come
         try:
             return self._done()
         finally:
@@ -60,7 +61,8 @@ class Asked:
         session = self._session
         if session.recorder.waiting and session.connection.ready:
             session.send(idle=True)  # so it never waits
-        return session.quiet() or session.connection.settled >= self._batch
+        self._come = session.quiet() or session.connection.settled >= self._batch
+        return self._come
 
     def values(self) -> list[list[Any]] | str:
         """Return each rank's value of each command; why there are none, if engines have none."""

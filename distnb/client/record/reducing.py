@@ -72,7 +72,8 @@ def reduce(
         if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
             x = x.astype(numeric(dtype), copy=False)
         x = _masked(op, x, where, initial)
-    if type(axis) in _PLAIN and (out is None or (isinstance(out, Array) and not x.at_home)):
+    same = isinstance(out, Array) and out.session is x.session
+    if type(axis) in _PLAIN and (out is None or (same and not x.at_home)):
         found = _reached(op, x, axis, dtype, keepdims, initial)
         if found is not None:
             return found if out is None else _reduced_into(op, found, out)

@@ -15,6 +15,7 @@ from distnb.client.handle.array import Array, create, hosted
 from distnb.client.handle.conversion import copied
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
+from distnb.client.stats.bit_generators import PhiloxBitGenerator
 from distnb.client.stats.drawing import Source
 from distnb.geometry.regrid import regridded
 from distnb.geometry.views import View
@@ -34,6 +35,8 @@ class SubsetCopies:
         self.source = source
         self.target = target
         self._bases: dict[int, tuple[Base, Base]] = {}
+        #: What random numbers follow from, which generators may share, and its copy.
+        self._bits: dict[int, tuple[PhiloxBitGenerator, PhiloxBitGenerator]] = {}
 
     def of(self, value: Any) -> Any:
         """Return a copy of an array, or of a list, tuple, dict or generator; other values as is."""
@@ -43,13 +46,22 @@ class SubsetCopies:
             return self.target
         if isinstance(value, Source):
             made = copy(value)
-            made._session = self.of(value._session)
+            made._session, made._bits = self.of(value._session), self.of(value._bits)
             return made
+        if isinstance(value, PhiloxBitGenerator):
+            return self._bit_generator(value)
         if type(value) is dict:
             return {key: self.of(item) for key, item in value.items()}
         if type(value) in (list, tuple):
             return type(value)(map(self.of, value))
         return value
+
+    def _bit_generator(self, bits: PhiloxBitGenerator) -> PhiloxBitGenerator:
+        if id(bits) not in self._bits:
+            made = copy(bits)
+            made._session = self.of(bits._session)
+            self._bits[id(bits)] = bits, made
+        return self._bits[id(bits)][1]
 
     def _array(self, x: Array) -> Any:
         if x.dbase.lost and not x.session.unfinished.make(x.dbase.handle):

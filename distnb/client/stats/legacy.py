@@ -10,11 +10,32 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array
 from distnb.client.session.session import Session
-from distnb.client.stats.bit_generators import NAME, Seed
+from distnb.client.stats.bit_generators import NAME, PhiloxBitGenerator, Seed
 from distnb.client.stats.drawing import Size
 from distnb.client.stats.random import Generator
+from distnb.common.errors import explain
 
 __all__ = ["RandomState"]
+
+#: What a seed may be that is no number.
+_WAYS = np.random.SeedSequence | np.random.BitGenerator | PhiloxBitGenerator
+
+
+#: What numbers of a seed are below, as in NumPy's legacy way.
+_END = 1 << 32
+
+
+def _of_32_bits(seed: Seed) -> Seed:
+    """Return a seed whose numbers the legacy way takes; it refuses more than :class:`Generator`."""
+    if seed is None or isinstance(seed, _WAYS):
+        return seed
+    numbers = np.asarray(seed)
+    if numbers.ndim > 1 or not numbers.size:
+        got = f"{numbers.ndim} axes" if numbers.size else "none"
+        raise ValueError(explain("seed", got, "a number, or a list of some", "pass these"))
+    if numbers.dtype.kind in "iu" and not (numbers.min() >= 0 and numbers.max() < _END):
+        raise ValueError(explain("seed", seed, "numbers from 0 to 2**32 - 1", "take default_rng"))
+    return seed
 
 
 class RandomState(Generator):
@@ -32,6 +53,11 @@ class RandomState(Generator):
     session : Session, optional
         By default the current one, whenever an array is drawn.
 
+    Raises
+    ------
+    ValueError
+        If a number is not from 0 to 2**32 - 1, as with NumPy, or there is none.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -44,7 +70,7 @@ class RandomState(Generator):
     _may_fall = True
 
     def __init__(self, seed: Seed = None, session: Session | None = None) -> None:
-        super().__init__(seed, session)
+        super().__init__(_of_32_bits(seed), session)
 
     def seed(self, seed: Seed = None) -> None:
         """Begin again, with a seed; nothing is sent.
@@ -65,7 +91,7 @@ class RandomState(Generator):
         ...     bool((x == dnb.random.rand(5)).all())
         True
         """
-        self._bits.begin(seed)
+        self._bits.begin(_of_32_bits(seed))
 
     def get_state(self, legacy: bool = True) -> tuple[str, int, int]:
         """Return what the next numbers follow from; nothing is sent.
