@@ -69,9 +69,7 @@ def reduce(
     initial = None if initial is np._NoValue else numbers_in(initial)
     if where is not True and where is not np._NoValue:
         some_axes(axis, x.ndim or 1)  # which NumPy looks at before it misses an identity
-        if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
-            x = x.astype(numeric(dtype), copy=False)
-        x = _masked(op, x, where, initial)
+        x = _masked(op, x, dtype, where, initial)
     same = isinstance(out, Array) and out.session is x.session
     if type(axis) in _PLAIN and (out is None or (same and not x.at_home)):
         found = _reached(op, x, axis, dtype, keepdims, initial)
@@ -382,8 +380,12 @@ def _numpys_options(axis: Axes, dtype: DTypeLike | None, initial: Number | None)
     return options
 
 
-def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
+def _masked(
+    op: str, x: Array, dtype: DTypeLike | None, where: ArrayLike, initial: Number | None
+) -> Any:
     """Return ``x`` with the operation's identity where the mask is false."""
+    if dtype is not None and op not in _TRUTHS:  # which holds what the mask puts in
+        x = x.astype(numeric(dtype), copy=False)
     mask = host_arrays.boolean(as_mask(where))
     if broadcast_shapes(mask.shape, x.shape) != x.shape:
         raise ValueError(explain("where", f"shape {mask.shape}", f"{x.shape}", "slice the mask"))
