@@ -41,8 +41,8 @@ ORDER: dict[str, str] = {
         semirings table
     """,
     "distnb.measure": """
-        quantities replay comparison source_lines metrics advice events notebook_clock records
-        snapshot
+        quantities replay comparison source_lines metrics advice events garbage notebook_clock
+        records snapshot
     """,
     "distnb.wire": "exceptions protocol messages progress encoding channel replies stream",
     "distnb.plans": """
