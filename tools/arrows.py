@@ -192,7 +192,7 @@ OTHERS: dict[str, str] = {
     "distnb.client.transport.monitor": "zmq",
     "distnb.client.transport.socket_client": "zmq",
     "distnb.client.transport.socket_transport": "ipyparallel zmq",
-    "distnb.magics": "IPython",
+    "distnb.magics": "IPython [jedi]",
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
