@@ -41,8 +41,8 @@ ORDER: dict[str, str] = {
         semirings table
     """,
     "distnb.measure": """
-        quantities replay comparison source_lines metrics advice events notebook_clock records
-        snapshot
+        quantities replay comparison source_lines metrics advice events garbage notebook_clock
+        records snapshot
     """,
     "distnb.wire": "exceptions protocol messages progress encoding channel replies stream",
     "distnb.plans": """
@@ -192,7 +192,7 @@ OTHERS: dict[str, str] = {
     "distnb.client.transport.monitor": "zmq",
     "distnb.client.transport.socket_client": "zmq",
     "distnb.client.transport.socket_transport": "ipyparallel zmq",
-    "distnb.magics": "IPython",
+    "distnb.magics": "IPython [jedi]",
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",

@@ -38,6 +38,7 @@ ISLANDS: dict[str, str] = {
     "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",
     "distnb.magics.expressions": "parsing alone, tested without a shell",
+    "distnb.measure.garbage": "compiled, apart from a clock that tests set",
 }
 #: The registry of what stands for NumPy's functions, and who may read it: NumPy's protocols.
 REGISTRY = "FUNCTIONS"

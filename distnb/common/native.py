@@ -1,8 +1,9 @@
 """Modules that are compiled by Cython when distnb is installed, if there is a C compiler.
 
-They are what each small step takes. Their sources are Python, and run as they are where they were
-not compiled; ``.pxd`` files beside them tell Cython the types. What was compiled of other sources
-than those that are here is never found, for its folder has their digest for a name.
+They are what each small step takes, and what no signal may interrupt. Their sources are Python,
+and run as they are where they were not compiled; ``.pxd`` files beside them tell Cython the types.
+What was compiled of other sources than those that are here is never found, for its folder has their
+digest for a name.
 
 This module is read by ``tools/native.py`` too, where nothing of distnb can be imported.
 """
@@ -33,6 +34,7 @@ MODULES = {
         "methods",
     ),
     "client/record": ("operators",),
+    "measure": ("garbage",),
 }
 
 #: What is compiled where it can be, of C: without it NumPy does what it would do.

@@ -12,6 +12,7 @@ from IPython.core.completer import (
     SimpleCompletion,
     SimpleMatcherResult,
     context_matcher,
+    cursor_to_position,
 )
 
 from distnb.client.array.distarray import WITHIN, DistArray
@@ -60,6 +61,15 @@ def _layouts(text: str) -> list[tuple[str, str]]:
 _CLASSES = {kind.__module__ for kind in (Array, DistArray)}
 
 
+def _of_arrays(word: str) -> list[Any]:
+    """Return what jedi offers of arrays, of names that begin as one does."""
+    import jedi
+
+    offered = jedi.Interpreter(f"array.{word}", [{"array": DistArray}]).complete()
+    public = {name for name in dir(DistArray) if not name.startswith("_")}
+    return [c for c in offered if c.name in public]  # jedi has what classes have, too
+
+
 #: What magics have that take no arguments of their own.
 _NO_PARSER = SimpleNamespace(_actions=())
 
@@ -94,18 +104,24 @@ class Completion:
         self.shell.Completer.custom_matchers.remove(self._matcher)
         vars(self.shell.Completer).pop("_jedi_matches", None)
 
-    def _for_users(self, *args: Any, **named: Any) -> Iterator[Any]:
-        """Return what jedi offers, but for what arrays have for distnb itself.
+    def _for_users(self, cursor_column: int, cursor_line: int, text: str) -> Iterator[Any]:
+        """Return what jedi offers; of arrays, what they have for users.
 
-        Of an expression, as ``(A + B).``, jedi reads the class, and asks no array what it offers.
+        Of an expression, as ``(A + B).``, jedi reads a class, and asks no array what it offers. The
+        class is often the one that functions on arrays know, which has few of the methods.
         """
         assert self._read is not None
-        found = list(self._read(*args, **named))
-        within = [
-            c for c in found if c.name in WITHIN
-        ]  # of which jedi may name the module of a type
-        if any(c.module_name in _CLASSES for c in within):
-            return iter([c for c in found if c.name not in WITHIN])
+        found = list(self._read(cursor_column, cursor_line, text))
+        before = text[: cursor_to_position(text, cursor_line, cursor_column)]
+        word = re.split(r"\W", before)[-1]
+        stem = before.removesuffix(word)
+        if stem.endswith("."):
+            all_of_it = list(self._read(cursor_column - len(word), cursor_line, stem))
+            within = (c for c in all_of_it if c.name in WITHIN)
+            if any(c.module_name in _CLASSES for c in within):  # jedi may name that of a type
+                there = {c.name for c in found}
+                found += [c for c in _of_arrays(word) if c.name not in there]
+                return iter([c for c in found if c.name not in WITHIN])
         return iter(found)
 
     def _match(self, context: CompletionContext) -> SimpleMatcherResult:

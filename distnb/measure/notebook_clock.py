@@ -10,10 +10,11 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import get_ident
-from time import perf_counter, perf_counter_ns, thread_time_ns
+from time import perf_counter_ns, thread_time_ns
 from weakref import WeakSet
 
 from distnb.measure.events import Moment, Notebook
+from distnb.measure.garbage import Collecting
 
 __all__ = ["NotebookClock"]
 
@@ -41,12 +42,12 @@ class NotebookClock:
         """
         self._thread = get_ident()
         self._moments.clear()
-        _COLLECTING.begin(self)
+        _look(self)
         return self._thread
 
     def end(self) -> None:
         """Note that no window is open any more."""
-        _COLLECTING.end(self)
+        _look_away(self)
 
     def note(self) -> None:
         """Take a moment: what it did changes here, from its own steps to a wait or back."""
@@ -103,36 +104,21 @@ class NotebookClock:
         return Notebook(computed, collected, disk, tuple(moments), waited, tried)
 
 
-class _Collecting:
-    """Adds up how long Python collects garbage, while any clock runs.
-
-    Not always: Python drops what is raised while it calls this, Ctrl-C too.
-    """
-
-    def __init__(self) -> None:
-        self._clocks = WeakSet[NotebookClock]()
-        self.spent = 0
-        self._since = 0.0
-
-    def __call__(self, phase: str, info: object) -> None:
-        now = perf_counter()
-        if phase == "start":
-            self._since = now
-        elif self._since:
-            self.spent += round(1e9 * (now - self._since))
-
-    def begin(self, clock: NotebookClock) -> None:
-        """Begin to look, for a clock."""
-        self._clocks.add(clock)
-        if self not in gc.callbacks:
-            gc.callbacks.append(self)
-
-    def end(self, clock: NotebookClock) -> None:
-        """Look no more if no other clock runs."""
-        self._clocks.discard(clock)
-        if not self._clocks and self in gc.callbacks:
-            gc.callbacks.remove(self)
-            self._since = 0.0
+#: Looks while any clock runs, and not always: interpreted, it would drop a Ctrl-C.
+_COLLECTING = Collecting()
+_RUNNING = WeakSet[NotebookClock]()
 
 
-_COLLECTING = _Collecting()
+def _look(clock: NotebookClock) -> None:
+    """Look how long Python collects garbage, for a clock."""
+    _RUNNING.add(clock)
+    if _COLLECTING not in gc.callbacks:
+        gc.callbacks.append(_COLLECTING)
+
+
+def _look_away(clock: NotebookClock) -> None:
+    """Look no more if no other clock runs."""
+    _RUNNING.discard(clock)
+    if not _RUNNING and _COLLECTING in gc.callbacks:
+        gc.callbacks.remove(_COLLECTING)
+        _COLLECTING.since = 0

@@ -499,6 +499,11 @@ def test_completion_of_an_expression_offers_what_arrays_have_for_users(shell, se
     assert offered("(A + A).") >= {"sum", "shape", "T"}
     for text in ("(A + A).", "A.T.", "A.sum()."):
         assert offered(text) <= set(dir(names["A"]))
+    public = {name for name in dir(names["A"]) if not name.startswith("_")}
+    for text in ("(A + A).", "A.T.", "dnb.zeros(3)."):
+        assert offered(text) >= public  # though functions are told of few of them
+    assert offered("(A + A).cu") == {"cumprod", "cumsum"}
+    assert offered("dnb.zeros(3).nea") == set()
     assert "single" in offered("dnb.")
     shell.run_line_magic("unload_ext", "distnb")
     assert "dbase" in offered("A.T.")

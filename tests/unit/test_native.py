@@ -24,10 +24,27 @@ print(small_steps.__file__.rpartition(".")[2], (a[1] * a[2, 3] - np.sqrt(a[2])).
 """
 
 
-def run(**settings):
+#: Presses Ctrl-C just before a window hears of garbage, and prints whether it comes.
+PRESSED = """
+import ctypes, gc, distnb as dnb
+dnb.inprocess(1)
+press = ctypes.pythonapi.PyErr_SetInterrupt
+press.argtypes = [ctypes.py_object] * 2  # and it looks at neither
+with dnb.profile():
+    gc.callbacks.insert(0, press)
+    try:
+        gc.collect()
+        print("lost")
+    except KeyboardInterrupt:
+        print("raised")
+    gc.callbacks.remove(press)
+"""
+
+
+def run(program=PROGRAM, **settings):
     """Return what the program prints in a process of its own."""
     environment = os.environ | {"DISTNB_ENGINES": "1", "DISTNB_ALLOW_ROOT": "1"} | settings
-    command = [sys.executable, "-c", PROGRAM.replace("a = dnb", "dnb.inprocess(1)\na = dnb", 1)]
+    command = [sys.executable, "-c", program.replace("a = dnb", "dnb.inprocess(1)\na = dnb", 1)]
     done = subprocess.run(
         command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
@@ -48,6 +65,13 @@ def test_the_suite_runs_on_what_was_compiled():
         pytest.skip("nothing was compiled here")
     assert run()[0] == "so"
     assert run()[1] == run(DISTNB_NATIVE="0")[1]
+
+
+@pytest.mark.tier("test")
+def test_an_interrupt_as_a_window_hears_of_garbage_is_raised():
+    if not native.folders(native.FOLDER / native.digest()):
+        pytest.skip("nothing was compiled here")
+    assert run(PRESSED) == ["raised"]
 
 
 @pytest.mark.tier("test")

@@ -10,6 +10,7 @@ import pytest
 import distnb as dnb
 from distnb.client.session.own_lines import OwnLines
 from distnb.measure import notebook_clock
+from distnb.measure.garbage import Collecting
 from distnb.measure.notebook_clock import NotebookClock
 
 
@@ -55,7 +56,7 @@ def test_waits_are_no_computing_and_the_disk_is_apart(times):
 @pytest.mark.tier("test")
 def test_garbage_is_watched_only_while_a_window_is_open(monkeypatch):
     """Python drops a Ctrl-C that comes just as it calls who watches."""
-    watching = notebook_clock._Collecting()
+    watching = Collecting()
     monkeypatch.setattr(notebook_clock, "_COLLECTING", watching)
     with dnb.inprocess(1):
         with dnb.profile():
