@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -84,6 +86,32 @@ DONE = _Done()
 _LONGEST = 1000
 #: Where messages are received that nobody wants.
 _WASTE = bytearray(1 << 16)
+#: Bytes that are kept for MPI, which needs some to tell what is received where, and by whom.
+_SPARE = 1 << 22
+
+
+class _Spare:
+    """Memory for what must not fail, where there is no other: it is had again when there is."""
+
+    def __init__(self) -> None:
+        self._kept: bytearray | None = None
+
+    def keep(self) -> None:
+        """Have it, if that can be."""
+        with suppress(MemoryError):
+            self._kept = self._kept or bytearray(_SPARE)
+
+    def lend(self, post: Callable[[], Request]) -> Request:
+        """Return what ``post()`` returns, which has this memory if it fails without."""
+        self.keep()
+        try:
+            return post()
+        except Exception:  # MPI's, of which one kind stands for all
+            self._kept = None
+            return post()
+
+
+_spare = _Spare()
 
 
 class _MPIRequest:
@@ -102,8 +130,12 @@ class _MPIIncoming:
         self.nbytes = nbytes
 
     def receive(self, into: np.ndarray | None) -> Request:
+        """Post the receive; nobody else can once a message is matched, and its sender waits."""
         if into is None:
-            return self._drop()
+            return _spare.lend(self._drop)
+        return _spare.lend(partial(self._take, into))
+
+    def _take(self, into: np.ndarray) -> Request:
         return _MPIRequest(self._message.Irecv([into, self.nbytes, self._byte]), into)
 
     def _drop(self) -> Request:
@@ -139,6 +171,7 @@ class MPIComm:
         self.watch: Callable[[], None] | None = None if like is None else like.watch
         self._farewell: list[Request] = []
         self.why = ""
+        _spare.keep()
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         request = self.raw.Isend([data, data.nbytes, self._mpi.BYTE], peer, tag)
