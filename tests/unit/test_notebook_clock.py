@@ -3,6 +3,7 @@
 import gc
 import threading
 from time import perf_counter_ns
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -58,6 +59,7 @@ def test_garbage_is_watched_only_while_a_window_is_open(monkeypatch):
     """Python drops a Ctrl-C that comes just as it calls who watches."""
     watching = Collecting()
     monkeypatch.setattr(notebook_clock, "_COLLECTING", watching)
+    monkeypatch.setattr(notebook_clock, "_RUNNING", WeakSet())  # not those of other tests
     with dnb.inprocess(1):
         with dnb.profile():
             assert watching in gc.callbacks
