@@ -76,10 +76,8 @@ def check_spare() -> None:
     try:
         mmap.mmap(-1, _SPARE).close()
     except OSError as error:
-        got, do = (
-            f"no room for {_SPARE >> 20} MB",
-            "delete some in the notebook, or raise its limit",
-        )
+        got = f"no room for {_SPARE >> 20} MB"
+        do = "delete some in the notebook, or raise its limit"
         raise MemoryError(explain("memory of the notebook", got, "some to connect", do)) from error
 
 

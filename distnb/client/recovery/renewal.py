@@ -249,11 +249,7 @@ class Recovery:
         self._tell_of_start()
         try:
             session.transport.start_others(generation)
-        except (
-            EngineError,
-            TimeoutError,
-            MemoryError,
-        ):  # these have died, too: whoever uses them is told why
+        except (EngineError, TimeoutError, MemoryError):  # whoever uses them is told why
             if not session.closed:
                 _say("new engines did not come; the next use tries again")
             return

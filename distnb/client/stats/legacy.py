@@ -19,8 +19,6 @@ __all__ = ["RandomState"]
 
 #: What a seed may be that is no number.
 _WAYS = np.random.SeedSequence | np.random.BitGenerator | PhiloxBitGenerator
-
-
 #: What numbers of a seed are below, as in NumPy's legacy way.
 _END = 1 << 32
 

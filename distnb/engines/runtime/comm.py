@@ -98,8 +98,9 @@ class _Spare:
 
     def keep(self) -> None:
         """Have it, if that can be."""
-        with suppress(MemoryError):
-            self._kept = self._kept or bytearray(_SPARE)
+        if self._kept is None:
+            with suppress(MemoryError):
+                self._kept = bytearray(_SPARE)
 
     def lend(self, post: Callable[[], Request]) -> Request:
         """Return what ``post()`` returns, which has this memory if it fails without."""
@@ -171,7 +172,7 @@ class MPIComm:
         self.watch: Callable[[], None] | None = None if like is None else like.watch
         self._farewell: list[Request] = []
         self.why = ""
-        _spare.keep()
+        _spare.keep()  # while there is memory
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         request = self.raw.Isend([data, data.nbytes, self._mpi.BYTE], peer, tag)
