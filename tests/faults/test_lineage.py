@@ -1,5 +1,6 @@
 """Engines that have arrays in their own memory: others make them again, from how they came to be."""
 
+import contextlib
 import os
 import threading
 import time
@@ -29,10 +30,9 @@ def apart(monkeypatch):
 
 
 @pytest.fixture
-def doomed(apart, monkeypatch):
-    """A session with two engines of its own, which may die."""
-    with own_engines(2, monkeypatch) as session:
-        yield session
+def doomed(apart, doomed):
+    """A session whose engines have arrays in their own memory, and may die."""
+    return doomed
 
 
 def program():
@@ -250,34 +250,40 @@ def test_a_program_goes_on(doomed, seed):
 # Clusters of the user's
 
 
-@pytest.fixture
-def theirs(monkeypatch, tmp_path):
-    """Start a cluster of somebody's, whose engines may die; returns what does it."""
-    mark = uuid4().hex
-    monkeypatch.setenv(MARK, mark)
-    for name, value in hosts.environment(tmp_path).items():
-        monkeypatch.setenv(name, value)
-    made = []
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """Start a cluster of somebody's, whose engines may die; returns what does it.
+
+    The same one twice where the same is asked for and all of its engines are there.
+    """
+    mark, made = uuid4().hex, {}
 
     def start(**options):
-        pauses = ["--HeartMonitor.period=500"]
-        cluster = ipyparallel.Cluster(
-            engines="mpi", n=2, controller_args=pauses, log_level=40, **options
-        )
-        made.append(cluster)
-        cluster.start_and_connect_sync()
-        return cluster
+        asked = str(options)
+        if asked not in made or len(made[asked].connect_client_sync().ids) != 2:
+            pauses = ["--HeartMonitor.period=500"]
+            made[asked] = ipyparallel.Cluster(
+                engines="mpi", n=2, controller_args=pauses, log_level=40, **options
+            )
+            stack.callback(made[asked].stop_cluster_sync)
+            made[asked].start_and_connect_sync()
+        return made[asked]
 
-    yield start
-    for cluster in made:
-        cluster.stop_cluster_sync()
+    with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
+        patch.setenv(MARK, mark)
+        for name, value in hosts.environment(tmp_path_factory.mktemp("theirs")).items():
+            patch.setenv(name, value)
+        yield start
     until(lambda: not marked(mark))
 
 
-def test_engines_that_somebody_starts_again_take_over(theirs, capsys):
-    cluster = theirs()
+@pytest.mark.parametrize(
+    "ways", [("use",), pytest.param(("use", "recover"), marks=pytest.mark.tier("test-all"))]
+)
+def test_engines_that_somebody_starts_again_take_over(theirs, capsys, ways):
+    cluster = theirs(profile="waits")
     with dnb.connect(client=cluster.connect_client_sync()) as session:
-        go_on(session, cluster)
+        go_on(session, cluster, *ways)
         assert "arrays are as before" in capsys.readouterr().err
 
 
@@ -300,19 +306,20 @@ def test_connecting_again_waits_for_engines(theirs, monkeypatch):
 def test_engines_of_other_hosts_that_somebody_starts_again(apart, theirs, capsys):
     cluster = theirs()
     with dnb.connect(client=cluster.connect_client_sync()) as session:
-        go_on(session, cluster)
+        go_on(session, cluster, "use", "recover")
         assert "arrays on engines made again" in capsys.readouterr().err
 
 
-def go_on(session, cluster):
+def go_on(session, cluster, *ways):
+    """Let engines die and somebody start others, once for each way in which they are met."""
     found, wanted = program()
-    for way in ("use", "recover"):
+    for way in ways:
         kill(session)
         with pytest.raises(dnb.EngineError, match="start as many again, as these were started"):
             found[2].sum().item()
         with pytest.raises(dnb.EngineError, match="got 0, expected 2; start as many again"):
             session.recover()
-        if way == "recover":  # of which too many are no help, and do no harm
+        if way == ways[-1]:  # of which too many are no help, and do no harm
             start_again(session, cluster, 3)
             with pytest.raises(dnb.EngineError, match="got 3, expected 2; end the others"):
                 session.recover()

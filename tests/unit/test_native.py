@@ -26,11 +26,12 @@ print(small_steps.__file__.rpartition(".")[2], (a[1] * a[2, 3] - np.sqrt(a[2])).
 
 #: Presses Ctrl-C just before a window hears of garbage, and prints whether it comes.
 PRESSED = """
-import ctypes, gc, distnb as dnb
+import ctypes, gc, sys, distnb as dnb
 dnb.inprocess(1)
 press = ctypes.pythonapi.PyErr_SetInterrupt
 press.argtypes = [ctypes.py_object] * 2  # and it looks at neither
 with dnb.profile():
+    sys.setswitchinterval(60)  # no other thread leaves garbage between the two collections:
     gc.collect()  # what has a finalizer of Python's would look at signals, too
     gc.callbacks.insert(0, press)
     try:
