@@ -130,7 +130,8 @@ def shortened(tb: TracebackType | None) -> TracebackType | None:
         each = each.tb_next
     found: TracebackType | None = None
     for frame in reversed(frames):
-        found = TracebackType(found, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+        line = -1 if frame.tb_lineno is None else frame.tb_lineno  # Python tells none of some code
+        found = TracebackType(found, frame.tb_frame, frame.tb_lasti, line)
     return found
 
 

@@ -19,12 +19,6 @@ from tests.tiers import examples
 M, N = 20, 24
 
 
-@pytest.fixture(autouse=True)
-def unshown(session, monkeypatch):
-    """Under SPMD nothing is kept once ranks were shown memory, which tests before may have been."""
-    monkeypatch.setattr(session.memory, "shown", False)
-
-
 def triplets(seed=1):
     """Return elements, rows and columns, in no order: some places are there twice."""
     rng = np.random.default_rng(seed)

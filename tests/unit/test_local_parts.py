@@ -1,10 +1,12 @@
 """What ``%px`` sees of an array: the same elements, writable on all engines or on none."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.engines.worker.local import LocalArray
+from distnb.engines.worker.local import LocalArray, as_parts
 from tests.contract.support import setting
 
 pytestmark = pytest.mark.tier("test")
@@ -51,3 +53,22 @@ def test_parts_of_several_blocks_are_written_by_assignment(turned, at):
         np.testing.assert_array_equal(base, want)
         with pytest.raises(ValueError, match="broadcast"):
             parts[0].local = np.ones(7)
+
+
+def test_names_of_what_is_gone_or_lost_do_not_keep_others_from_being_parts():
+    """As those that a session has left which was closed from elsewhere."""
+    with setting(place="engines", cutoff=0), dnb.inprocess(2) as session:
+        x, gone, lost = (dnb.arange(16) for _ in range(3))
+        session.flush()
+        worker = session.transport.workers[0]
+        user = {
+            name: LocalArray(name, worker.store, array.operand, worker.comm)
+            for name, array in (("gone", gone), ("lost", lost), ("x", x))
+        }
+        worker.store.bases[lost.operand.base].lost = True
+        del gone
+        session.flush()
+        events = SimpleNamespace(register=lambda *_: None)
+        as_parts(user, SimpleNamespace(events=events))
+        assert [type(user[name]) for name in user] == [LocalArray, LocalArray, np.ndarray]
+        worker.store.bases[lost.operand.base].lost = False

@@ -22,6 +22,7 @@ import distnb as dnb
 from distnb.client.reports import doctor, memory_bandwidth
 from distnb.client.session import current
 from distnb.common.memory_pool import size_class
+from distnb.magics.tracebacks import shortened
 from distnb.measure.events import COMPUTE
 from distnb.widgets.layouts.several import Several
 
@@ -880,6 +881,15 @@ def test_errors_behind_errors_are_shortened_and_left_as_they_were(shell, session
     while deepest.tb_next is not None:
         deepest = deepest.tb_next
     assert deepest.tb_frame.f_globals["__name__"].startswith("distnb.")
+
+
+def test_tracebacks_of_code_without_lines_are_shortened():
+    """As of what a tracing function raises between two lines."""
+    code = compile("1 / 0", "<made>", "exec").replace(co_linetable=b"")
+    with pytest.raises(ZeroDivisionError) as caught:
+        exec(code)
+    found = shortened(caught.tb)
+    assert [found.tb_next.tb_frame.f_code, found.tb_next.tb_lineno] == [code, None]
 
 
 def test_tracebacks_are_whole_again_without_the_extension(shell, session, capsys):

@@ -144,6 +144,14 @@ class LocalArray:
         self.local = data
 
     @property
+    def _is_held(self) -> bool:
+        """Whether a part of it is to be had here: of what is lost, or in the notebook, none is."""
+        if isinstance(self._operand, InNotebook):
+            return False
+        base = self._store.bases.get(self._there.base)
+        return base is not None and not base.lost
+
+    @property
     def writeable(self) -> bool:
         """Whether elements can be assigned to :attr:`local`, if not into what it shows."""
         return not (self._store.get(self._there.base).shared or self._sealed)
@@ -265,7 +273,7 @@ def as_parts(user: dict[str, Any], shell: Any) -> None:
     """
     kept = {}
     for name, array in list(user.items()):
-        if isinstance(array, LocalArray) and not isinstance(array._operand, InNotebook):
+        if isinstance(array, LocalArray) and array._is_held:
             user[name] = part = array.local
             kept[name] = array, part
 
