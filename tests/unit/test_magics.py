@@ -698,6 +698,15 @@ def test_distscale_runs_on_subsets_and_restores_everything(shell, session, capsy
     assert not any("_distnb_copy" in w.executor.user for w in session.transport.workers)
 
 
+def test_copies_for_distscale_are_nothing_that_a_cell_could_spare(shell, session):
+    """They were an "unused result" of the line of the magic, to be left out."""
+    run(shell, "import distnb as dnb\nA = dnb.ones((40, 30))\nA.sum().item()")
+    before = session.journal.latest
+    run(shell, "%%distscale --repeat 2\n(A + 1).sum().item()")
+    assert session.journal.latest is before
+    assert [f for f in run(shell, "%distdoctor").findings if "distscale" in f.line] == []
+
+
 def test_distscale_finds_arrays_that_functions_use(shell, session):
     run(
         shell,
