@@ -11,7 +11,7 @@ from distnb.measure.events import Report
 from distnb.measure.quantities import counted, duration
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.page import fitting, folded, scrolled, table_html
-from distnb.widgets.drawing.text import COLUMNS, ROWS, aligned, together
+from distnb.widgets.drawing.text import ROWS, aligned, together
 from distnb.widgets.times import glance, ladder
 from distnb.widgets.times.account import BARS, bars_svg, engine_table, legend, rows
 from distnb.widgets.times.operations import op_table, own_table
@@ -20,8 +20,8 @@ __all__ = ["bare", "details_of", "head_of", "page_of", "small_page", "text_of"]
 
 #: Bytes of a page at most: much of it is folded.
 BUDGET = 14_000
-#: The text that matters has at most so many engines.
-ENGINES = 4
+#: The text that matters has lines of so many characters, and at most so many engines.
+COLUMNS, ENGINES = 100, 4
 #: Operations that are listed; the rest shares a line.
 OPS = 12
 #: Delays that are listed, of the engine that was waited for longest first.
