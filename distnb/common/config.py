@@ -26,7 +26,7 @@ WORDS = {
 }
 
 
-@dataclass
+@dataclass(repr=False)
 class Config:
     """Settings of distnb, read from the environment once, changed by assignment."""
 
@@ -106,6 +106,15 @@ class Config:
                 f"setting: got {name!r}, expected one of {sorted(known)}; see distnb.Config"
             )
         super().__setattr__(name, _CHECKS[str(known[name])](name, value))
+
+    def __repr__(self) -> str:
+        """Return the settings as Python has them, one a line, with the defaults of changed ones."""
+        rows = [(f.name, repr(getattr(self, f.name)), repr(f.default)) for f in fields(self)]
+        lines = [
+            f"    {name}={value},{'' if value == default else f'  # by default {default}'}"
+            for name, value, default in rows
+        ]
+        return "\n".join(["Config(", *lines, ")"])
 
     @classmethod
     def from_environment(cls) -> Config:

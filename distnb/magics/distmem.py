@@ -8,7 +8,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class, output_can_be_silenced
 from IPython.core.magic_arguments import argument, magic_arguments
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.lasting.assembled import is_array
 from distnb.client.reports.memory_report import survey
 from distnb.magics.arguments import (
     deliver,
@@ -35,10 +35,11 @@ class MemoryMagics(Magics):
     def distmem(self, line: str) -> Any:
         """Show what fills the engines' memory.
 
-        Arrays with their names (memory counts once, however many views look at it), arrays that no
-        name holds and what else holds them, memory kept for reuse, other memory of the processes,
-        and what is free; which arrays are newer than the last checkpoint, and how long it takes to
-        write them; and what would free most.
+        Arrays with their names (memory counts once, however many views look at it; a sparse array
+        is elements, indices and pointers), arrays that no name holds and what else holds them,
+        memory kept for reuse, other memory of the processes, and what is free; which arrays are
+        newer than the last checkpoint, and how long it takes to write them; and what would free
+        most.
 
         Examples::
 
@@ -48,7 +49,7 @@ class MemoryMagics(Magics):
         """
         args = parse(self.distmem, line)
         for name in args.arrays:
-            if not isinstance(self.shell.user_ns.get(name), DistArray):
+            if not is_array(self.shell.user_ns.get(name)):
                 raise UsageError(f"%distmem: got {name!r}, expected the name of an array")
         session = session_of("%distmem", [self.shell.user_ns[name] for name in args.arrays])
         found = survey(session, self.shell.user_ns)

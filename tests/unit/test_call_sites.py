@@ -1,6 +1,7 @@
 """The user's line is found however deep the library is when it asks."""
 
 import collections
+import sys
 import threading
 
 import IPython
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.batching.call_sites import CallSites, as_written, user_frame
+from distnb.client.batching.call_sites import CallSites, as_written, own_position, user_frame
 
 CALLBACK = """
 def through(function):
@@ -76,6 +77,17 @@ def test_people_are_told_of_the_line_that_called_a_library():
         found = through(sites.number)
         assert sites.line(found).endswith("found = through(sites.number)")
         assert sites.place(found)[0] == module.__file__ + ".callback.py"
+
+
+def test_people_are_told_of_the_line_that_called_code_made_of_text():
+    """As methods of dataclasses, and what ``exec`` runs: text has no line that can be shown."""
+    made = {}
+    exec(CALLBACK, made)
+    sites = CallSites()
+    found = made["through"](sites.number)
+    assert sites.line(found).endswith('found = made["through"](sites.number)')
+    name, _ = made["through"](lambda: own_position(sys._getframe(1)))
+    assert name == __file__
 
 
 def test_what_a_shell_shows_is_no_line():

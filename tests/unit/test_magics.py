@@ -20,6 +20,7 @@ from matplotlib import pyplot
 
 import distnb as dnb
 from distnb.client.reports import doctor, memory_bandwidth
+from distnb.client.reports.referrers import arrays_of, drop
 from distnb.client.session import current
 from distnb.common.memory_pool import size_class
 from distnb.magics.tracebacks import shortened
@@ -526,6 +527,52 @@ def test_distmem_tells_what_the_last_error_holds(shell, session):
     assert held[4,].referrers == ()
 
 
+def test_distmem_tells_of_sparse_arrays_by_their_names(shell, session):
+    """Their three parts are no private matter of an object: who drops the name drops them."""
+    dense = np.diag(np.arange(1.0, 400.0))
+    shell.user_ns |= {"S": dnb.sparse.csr_array(dense), "kept": [dnb.sparse.coo_array(dense)]}
+    shell.user_ns["S2"] = shell.user_ns["S"] * 2
+    shell.user_ns["A"] = dnb.ones(900)
+    report = shell.run_line_magic("distmem", "")
+    assert {(h.names, h.views, h.referrers) for h in report.arrays} == {
+        (("A",), (), ()),
+        (("S",), (), ()),
+        (("S2",), (), ()),
+        (("S", "S2"), (), ()),
+        ((), (), ("kept[0]",)),
+    }
+    assert "(inside)" not in repr(report)
+    assert report.advice == "del A would free most: 7.2 kB"
+    (_, *rows) = repr(shell.run_line_magic("distmem", "S")).partition("array ")[2].splitlines()
+    assert [re.split("  +", row)[0] for row in rows[:3]] == ["S", "S, S2", "S, S2"]
+
+
+def test_text_of_memory_fits_into_a_terminal(shell, session):
+    """What says least of who holds most is cut: the line that made an array."""
+    run(shell, f"import distnb as dnb\nA = dnb.ones((300, 300)) + {' + '.join(['0'] * 90)}")
+    for shown in (shell.run_line_magic("distmem", ""), dnb.dashboard()):
+        lines = repr(shown).splitlines()
+        (row,) = [line for line in lines if line.startswith("A ")]
+        assert "In[" in row
+        assert "..." in row
+        assert max(map(len, lines)) <= 110
+        assert max(map(len, lines[: lines.index(row) - 1])) <= 92
+
+
+def test_del_of_a_sparse_array_frees_all_of_its_parts(shell, session):
+    """Though one dense array is larger than each of these, and smaller than all."""
+    shell.user_ns |= {"S": dnb.sparse.csr_array(np.diag(np.arange(1.0, 400.0)))}
+    shell.user_ns["A"] = dnb.ones(500)
+    report = shell.run_line_magic("distmem", "")
+    parts = [held.total for held in report.arrays if held.names == ("S",)]
+    assert max(parts) < 4000 < sum(parts)
+    assert report.advice == f"del S would free most: {sum(parts) / 1000:.3g} kB"
+    listed = arrays_of(session, shell)
+    assert {row.names for row in listed} == {("A",), ("S",)}
+    drop(shell, next(row.key for row in listed if row.names == ("S",)))
+    assert "S" not in shell.user_ns
+
+
 def test_distmem_counts_the_pool_and_what_is_in_the_notebook(shell, session, monkeypatch):
     shell.user_ns["A"] = dnb.ones((300, 300))
     session.flush()  # else it would never be stored
@@ -650,6 +697,15 @@ def test_distscale_runs_on_subsets_and_restores_everything(shell, session, capsy
     assert current.active() is session
     assert engine_threads() == there
     assert not any("_distnb_copy" in w.executor.user for w in session.transport.workers)
+
+
+def test_copies_for_distscale_are_nothing_that_a_cell_could_spare(shell, session):
+    """They were an "unused result" of the line of the magic, to be left out."""
+    run(shell, "import distnb as dnb\nA = dnb.ones((40, 30))\nA.sum().item()")
+    before = session.journal.latest
+    run(shell, "%%distscale --repeat 2\n(A + 1).sum().item()")
+    assert session.journal.latest is before
+    assert [f for f in run(shell, "%distdoctor").findings if "distscale" in f.line] == []
 
 
 def test_distscale_finds_arrays_that_functions_use(shell, session):

@@ -1,5 +1,6 @@
 """What an array shows: its elements as NumPy prints them, and never an exception or a long wait."""
 
+import dataclasses
 import pickle
 import sys
 import threading
@@ -255,3 +256,14 @@ def test_a_gather_that_nobody_asked_for_is_said_once_a_cell(capsys):
     assert "np.asarray(a); .to_numpy() does so without this line" in said
     np.asarray(small), a.to_numpy(), repr(a)
     assert capsys.readouterr().err == ""
+
+
+def test_settings_are_shown_one_a_line_with_the_defaults_of_those_that_were_changed():
+    shown = repr(dnb.Config(cutoff=7, place="engines"))
+    lines = shown.splitlines()
+    assert len(lines) == len(dataclasses.fields(dnb.Config)) + 2
+    assert "    cutoff=7,  # by default 1048576" in lines
+    assert "    place='engines',  # by default 'auto'" in lines
+    assert "    fuse=1," in lines
+    assert max(map(len, lines)) < 80
+    assert eval(shown, {"Config": dnb.Config}) == dnb.Config(cutoff=7, place="engines")

@@ -38,6 +38,8 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _NUMBA = os.sep + os.path.join("numba", "np", "ufunc") + os.sep
 #: Where code is that others wrote, which calls us for the user.
 _OTHERS = (*{sysconfig.get_path(k) for k in ("stdlib", "purelib", "platlib")}, "<frozen ")
+#: The file of code that was made of text, and is nowhere to be read.
+_OF_TEXT = "<string>"
 #: What shows the values of cells.
 _SHELL = os.sep + "IPython" + os.sep
 #: Files that are known to be distnb's or NumPy's own, and those that are known to be the user's.
@@ -203,10 +205,13 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
 def _told(frame: FrameType | None) -> FrameType | None:
     """Return the frame that a person is told of: where nobody else wrote the code, if there is one.
 
-    A library that calls us for the user is not what he can change.
+    A library that calls us for the user is not what he can change, nor is code that was made of
+    text, as methods of dataclasses: it has no line that can be shown.
     """
     found = frame
-    while found is not None and _is_others(found.f_code.co_filename):
+    while found is not None and (
+        _is_others(found.f_code.co_filename) or found.f_code.co_filename == _OF_TEXT
+    ):
         found = found.f_back
     return frame if found is None else found
 

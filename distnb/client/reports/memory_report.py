@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from types import ModuleType
@@ -13,7 +14,7 @@ import numpy as np
 
 from distnb.client.batching.replies import MISSING
 from distnb.client.handle.array import Array
-from distnb.client.lasting.assembled import dense_parts
+from distnb.client.lasting.assembled import dense_parts, is_array
 from distnb.client.lasting.checkpoints import Next, next_of
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
@@ -81,6 +82,11 @@ class ArrayMemory(NamedTuple):
         """Whether it, or a view of it, has a name in the notebook."""
         return bool(self.names or self.views)
 
+    @property
+    def together(self) -> object:
+        """A key of what goes with it, if all of its names do: as the parts of a sparse array."""
+        return (self.names, self.views) if self.named else id(self)
+
 
 class EngineMemory(NamedTuple):
     """The memory of one engine in bytes; ``available`` and ``total`` are its node's."""
@@ -120,14 +126,17 @@ class MemorySurvey(NamedTuple):
     @property
     def advice(self) -> str:
         """What would free most."""
-        most = max(self.arrays, key=lambda held: held.total, default=None)
+        freed: Counter[object] = Counter()
+        for each in self.arrays:
+            freed[each.together] += each.total
+        most = max(self.arrays, key=lambda held: freed[held.together], default=None)
         if most is None or not most.total:
             return "engines hold no array"
-        size = size_text(most.total)
+        size = size_text(freed[most.together])
         if most.named:
             hold = "hold" if len(most.referrers) > 1 else "holds"
-            held = f"; {', '.join(most.referrers)} {hold} it too" if most.referrers else ""
-            return f"del {', '.join((*most.names, *most.views))} would free most: {size}{held}"
+            too = f"; {', '.join(most.referrers)} {hold} it too" if most.referrers else ""
+            return f"del {', '.join((*most.names, *most.views))} would free most: {size}{too}"
         if not most.referrers:
             return f"the largest array, {size}, has no name; what holds it was not found"
         if most.referrers == (LAST_ERROR,):
@@ -267,18 +276,20 @@ def _is_result(item: tuple[str, Any]) -> bool:
 
 
 def _walk(value: Any, path: str, seen: set[int], depth: int) -> Iterator[tuple[Array, str]]:
-    if isinstance(value, Array):
-        yield value, path
-        return
+    parts = dense_parts(value) if is_array(value) else ()
+    yield from [(x, path) for x in parts]
     if (
         depth == 0
         or id(value) in seen
-        or isinstance(value, str | bytes | type | ModuleType | Session)
+        or isinstance(value, Array | str | bytes | type | ModuleType | Session)
     ):
         return
     seen.add(id(value))
+    own = {id(x.dbase) for x in parts}
     for key, item in _items(value):
-        yield from _walk(item, f"{path}{key}", seen, depth - 1)
+        inside = path if path.endswith(_PRIVATE) else f"{path}{key}"
+        found = _walk(item, inside, seen, depth - 1)
+        yield from [(x, where) for x, where in found if id(x.dbase) not in own]
 
 
 def _attribute(key: str) -> str:

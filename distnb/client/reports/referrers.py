@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
-from distnb.client.handle.array import Array
+from distnb.client.lasting.assembled import dense_parts, is_array
 from distnb.client.reports.memory_report import reached
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
@@ -135,4 +135,8 @@ def drop(shell: Any, key: ReferenceType[Base]) -> bool:
 
 
 def _names_in(space: dict[Any, Any], base: Base) -> list[Any]:
-    return [name for name, x in space.items() if isinstance(x, Array) and x.dbase is base]
+    return [
+        name
+        for name, x in space.items()
+        if is_array(x) and any(part.dbase is base for part in dense_parts(x))
+    ]

@@ -136,11 +136,11 @@ class Journal:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Take no note of what is done meanwhile."""
-        self._paused = True
+        before, self._paused = self._paused, True
         try:
             yield
         finally:
-            self._paused = False
+            self._paused = before
 
     def forget(self) -> None:
         """Keep nothing of what was done: that was by another number of engines."""

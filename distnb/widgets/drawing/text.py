@@ -18,6 +18,10 @@ __all__ = ["describe"]
 
 #: Tables have no more rows than this; neighbours share a row beyond.
 ROWS = 16
+#: Columns of a terminal, into which text is to fit.
+COLUMNS = 80
+#: Characters that are left of what is cut for that.
+_LEAST = 24
 
 
 # -- Words and numbers -----------------------------------------------------------------------------
@@ -134,6 +138,17 @@ def aligned(table: Sequence[Sequence[str]], left: Sequence[int]) -> list[str]:
         for w in [max(len(cell) for cell in column)]
     ]
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
+def squeezed(table: Sequence[Sequence[str]], column: int) -> list[tuple[str, ...]]:
+    """Return a table whose lines fit into a terminal, if cutting the texts of a column does it.
+
+    >>> squeezed([("array", "made by"), ("A", "A = dnb.zeros(9)" + " + 1" * 99)], 1)[1]
+    ('A', 'A = dnb.zeros(9) + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1...')
+    """
+    others = [max(map(len, texts)) + 2 for texts in zip(*table, strict=True)]
+    room = max(_LEAST, COLUMNS - sum(others[:column] + others[column + 1 :]))
+    return [(*r[:column], shorten(r[column], room), *r[column + 1 :]) for r in table]
 
 
 class Row(NamedTuple):

@@ -27,6 +27,7 @@ from distnb.widgets.drawing.text import (
     layout_in_words,
     numbers,
     shorten,
+    squeezed,
     who,
 )
 from distnb.widgets.times.account import STYLES, Row, bars_of
@@ -288,7 +289,7 @@ def text(scene: Scene) -> str:
         lines += aligned(table, left=[len(_SPENT)])
     lines.append("")
     rows = _array_rows(scene.arrays, ARRAYS)
-    lines += aligned([_ARRAY, *rows], left=[0, 1, 2, 4, 5]) if rows else ["no arrays"]
+    lines += aligned(squeezed([_ARRAY, *rows], 4), left=[0, 1, 2, 4, 5]) if rows else ["no arrays"]
     return "\n".join(lines)
 
 

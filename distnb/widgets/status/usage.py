@@ -20,6 +20,7 @@ from distnb.widgets.drawing.text import (
     layout_in_words,
     numbers,
     shorten,
+    squeezed,
 )
 
 __all__ = ["MemoryReport"]
@@ -33,6 +34,8 @@ FILLS = (
     Fill("other", "#CC79A7", "..", ":"),
 )
 _ENGINE_HEAD = ("engine", "named", "unnamed", "reuse", "other", "sum", "free on node", "of")
+#: Characters of a bar in text.
+_BAR = 14
 #: One more, where something is on disk.
 _DISK = "on disk"
 _ARRAY_HEAD = ("array", "shape", "layout", "bytes", "most on one", "made by", "held by")
@@ -60,7 +63,7 @@ class MemoryReport(Showing):
         lines.append("  ".join(f"{fill.mark} {fill.name}" for fill in FILLS))
         rows = list(self._array_rows(ARRAYS))
         if rows:
-            lines += ["", *aligned([_ARRAY_HEAD, *rows], left=[0, 1, 2, 5, 6])]
+            lines += ["", *aligned(squeezed([_ARRAY_HEAD, *rows], 5), left=[0, 1, 2, 5, 6])]
         return "\n".join([*lines, *self._notes()])
 
     def _repr_html_(self) -> str:
@@ -101,7 +104,7 @@ class MemoryReport(Showing):
     def _engine_rows(self, most: int) -> Iterator[tuple[tuple[str, ...], str]]:
         for label, parts, rest in self._groups(most):
             sizes = [size_text(n) for n in (*parts, sum(parts), *rest)]
-            yield (label, *sizes), stacked(parts, self._most(), FILLS)
+            yield (label, *sizes), stacked(parts, self._most(), FILLS, _BAR)
 
     def _array_rows(self, most: int) -> Iterator[tuple[str, ...]]:
         held = [
