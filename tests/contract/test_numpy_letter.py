@@ -1377,6 +1377,10 @@ def test_what_numpy_casts_and_what_it_takes(run):
         lambda m, x, i: m.vecmat(x[0], x, out=i[0]),
         lambda m, x, i: m.outer(x[0], x[0], out=i),
         lambda m, x, i: m.matmul(x, x, dtype="i8"),
+        lambda m, x, i: m.matmul(i, x, casting="no"),
+        lambda m, x, i: m.vecdot(x, i, casting="equiv"),
+        lambda m, x, i: m.matvec(i, x[0], casting="no"),
+        lambda m, x, i: m.vecmat(i[0], x, casting="no"),
         lambda m, x, i: m.matmul(i, x, axes=[(0, 1), (0, 1), (1, 0)], out=i),
     ],
 )

@@ -18,6 +18,7 @@ from tests.contract.support import (
     pair,
     public,
     same,
+    setting,
     special,
     thin,
 )
@@ -202,6 +203,19 @@ def test_scalars(books):
                 lambda f=f, axis=axis: f(x, axis=axis),
                 lambda f=f, axis=axis: f(a, axis=axis),
             )
+
+
+@pytest.mark.parametrize("place", ["engines", "auto"])
+def test_views_of_scalars_with_more_axes(session, place):
+    """A base of no axes has no first one, of which parts would be laid out."""
+    with setting(place=place):
+        for number in (dnb.array(2.5), dnb.full(3, 2.5, dist="block").max()):
+            for shape, axis in (((1,), 0), ((2, 3), None), ((2, 3), 0)):
+                wide, numpys = dnb.broadcast_to(number, shape), np.broadcast_to(2.5, shape)
+                for name in ("sum", "prod", "mean", "var", "max", "argmin"):
+                    reduced = getattr(np, name)
+                    same(reduced(wide, axis=axis), reduced(numpys, axis=axis))
+        assert dnb.array(2.5).ravel().sum() == dnb.array(2.5).reshape(1, 1).sum() == 2.5
 
 
 # -- options -----------------------------------------------------------------------------------

@@ -343,6 +343,12 @@ TWO_SESSIONS = """
     np.allclose(a, o)
     np.array_equal(a, o)
     a + o[0, 0]
+    np.take(a, places)
+    np.take(a, places, axis=1, mode="clip")
+    np.put(a, places, 5)
+    np.ravel_multi_index((a[0].astype(int), places), (9, 9))
+    dnb.array([a, o])
+    dnb.minimum.reduce([a, o])
 """
 
 
@@ -351,6 +357,7 @@ def test_arrays_of_two_sessions(names, code):
     session, ours = names
     with dnb.inprocess(2) as other:
         ours.names["o"] = o = dnb.ones((3, 4), session=other)
+        ours.names["places"] = dnb.array([0, 1, 1, 0], session=other)
         with unharmed(session), unharmed(other):
             error = ours.run(code)
             assert isinstance(error, dnb.SessionError), repr(error)

@@ -102,8 +102,9 @@ def together(data: Sequence[Any], dtype: DTypeLike | None = None) -> Any:
     items = [together(x) if isinstance(x, list | tuple) else x for x in data]
     first: Any = items[0] if items else None
     for x in items or [None]:
-        if not isinstance(x, Array) or x.shape != first.shape or x.session is not first.session:
+        if not isinstance(x, Array) or x.shape != first.shape:
             return None
+        check_session(x, first.session)
     kind = np.result_type(*{x.dtype for x in items})
     wanted = kind if dtype is None else np.dtype(dtype)
     if wanted not in STORABLE or not np.can_cast(kind, wanted, "same_kind"):
@@ -258,6 +259,8 @@ def record_collective(
 ) -> None:
     """Record a command on whole bases by messages between the ranks."""
     session = (*outs, *ins)[0].session
+    for x in (*outs, *ins):  # a handle of another session's may be one of this session's, too
+        check_session(x, session)
     with session.recorder.lock:
         written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
         session.record(Collective(op, written, read, args, session.site()))
@@ -266,6 +269,8 @@ def record_collective(
 def record_local(op: str, out: Array, ins: Sequence[Array]) -> None:
     """Record a command on what each rank holds of whole bases."""
     session = out.session
+    for x in ins:
+        check_session(x, session)
     with session.recorder.lock:
         read = tuple([x.operand for x in ins])
         session.record(Local(op, out.operand, read, session.site()))

@@ -327,10 +327,10 @@ def _with_options(
     arrays = operands(*inputs)
     at = places(ufunc, core_axes(str(ufunc.signature), arrays), wanted)
     moved = [to_end(x, axes) for x, axes in zip(arrays, at, strict=False)]
-    if dtype is not None:
-        given, kind = [x.dtype for x in arrays], numeric(dtype)
-        signature = (*[None] * len(given), kind)
-        ufunc.resolve_dtypes((*given, None), signature=signature, casting=casting)  # or raises
+    given, kind = [x.dtype for x in arrays], None if dtype is None else numeric(dtype)
+    signature = (*[None] * len(given), kind)
+    ufunc.resolve_dtypes((*given, None), signature=signature, casting=casting)  # or raises
+    if kind is not None:
         moved = [x.astype(kind, casting=casting) for x in moved]
     found = product(*moved)
     if wanted.keepdims:

@@ -333,7 +333,7 @@ def by_parts(op: str, seen: Seen, dtype: np.dtype, axis: Axes, size: int) -> Par
     if not table.reduction_layout(placed, axes, size)[1]:  # engines reduce a copy
         whole = Placed.whole(view.shape, follow(placed, size)[0])
         return _parts_of(op, whole, axes, dtype, size)
-    if layout.parts(0) == 1:
+    if shape and layout.parts(0) == 1:
         lengths = zip(view.shape, view.dims, strict=True)
         last = [max(at, at + (n - 1) * step) for n, (a, at, step) in lengths if a == 0]
         shape = (min(shape[0], max(last, default=0) + 2), *shape[1:])

@@ -14,6 +14,7 @@ import numpy as np
 from distnb.client.handle.array import Array, Elements, create, is_whole
 from distnb.client.handle.conversion import (
     as_dist,
+    check_session,
     copied,
     from_host,
     in_layout,
@@ -151,6 +152,7 @@ def brought(session: Session, x: Elements, layout: Layout, dtype: np.dtype | Non
     """Return elements as all of a base in a layout, wherever they are."""
     if not isinstance(x, Array):
         return from_host(session, x, layout)
+    check_session(x, session)  # whose engines the layout is about
     if session.size == 1 and x.dbase.host is None and is_whole(x):
         layout = x.dbase.layout  # one engine holds all of it in any
     return in_layout(x, layout, dtype)
