@@ -58,7 +58,7 @@ def open_text(path: str) -> Iterator[Any]:
 
             with gzip.GzipFile(fileobj=file) as packed, _whole(path):
                 yield packed
-        elif magic == b"\x28\xb5\x2f\xfd":
+        elif magic == b"\x28\xb5\x2f\xfd" or _is_skipped(magic):
             zstd = module(_zstandard, f"file {path}", "zstandard", "zstd")
             with _whole(path, zstd.ZstdError):
                 _check_frames(file, zstd)
@@ -87,7 +87,7 @@ def _check_frames(file: Any, zstd: Any) -> None:
     while at < size:
         file.seek(at)
         head = file.read(_FRAME)
-        if head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5:  # to be skipped
+        if _is_skipped(head):
             at += 8 + int.from_bytes(head[4:8], "little")
             continue
         about, last = zstd.get_frame_parameters(head), False
@@ -104,6 +104,11 @@ def _check_frames(file: Any, zstd: Any) -> None:
     if at > size:
         raise EOFError("the file ends within a frame")
     file.seek(0)
+
+
+def _is_skipped(head: bytes) -> bool:
+    """Tell whether a frame of Zstandard holds no text: pzstd begins files with one."""
+    return head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5
 
 
 def _zstandard() -> Any:

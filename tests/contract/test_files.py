@@ -960,7 +960,8 @@ def test_damaged_compressed_text_is_named(here, session, suffix):
     whole = pack[suffix](b"1,2\n" * 40_000)
     if suffix == "zst":
         with open("t.csv.zst", "wb") as file:
-            file.write(whole + b"\x50\x2a\x4d\x18\2\0\0\0ab" + whole)  # one to be skipped
+            skipped = b"\x50\x2a\x4d\x18\2\0\0\0ab"  # with which pzstd begins frames
+            file.write(skipped + whole + skipped + whole)
         same(dnb.read_csv("t.csv.zst", names=["x", "y"])["x"], np.ones(80_000, int))
     middle = bytearray(whole)
     middle[len(whole) // 2] ^= 255
