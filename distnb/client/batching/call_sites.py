@@ -225,7 +225,7 @@ def _is_library(name: str) -> bool:
     if name.startswith((_HERE, _NUMPY)) or _NUMBA in name:
         _LIBRARY.add(name)
         return True
-    if not name.startswith(_OTHERS):
+    if not name.startswith(_OTHERS) and name != _OF_TEXT:
         _USERS.add(name)
     return False
 
