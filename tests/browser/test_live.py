@@ -81,3 +81,16 @@ def test_an_array_is_freed_by_its_button(notebook):
     assert "small" in board.inner_text()
     board.get_by_role("button", name="Free: del small").click()
     board.get_by_text("freed small").wait_for()
+
+
+@pytest.mark.tier("test-all")
+def test_a_dashboard_whose_kernel_has_gone_says_so(notebook, page):
+    board = notebook.output("board = ")
+    free = board.get_by_role("button", name="Free")
+    assert free.first.is_enabled()
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    board.get_by_text("The kernel has gone").wait_for()
+    assert not any(button.is_enabled() for button in free.all())  # nobody would hear them
+    notebook.wait()
+    for text in (START, ARRAYS, BOARD):  # tests may run in any order
+        notebook.run_cell(text)

@@ -23,6 +23,7 @@ import pytest
 
 import distnb as dnb
 from distnb.client.transport import joining, launch, watchdog
+from distnb.client.transport.contract import KERNELS
 from distnb.client.transport.mpiexec import (
     ROOT_CONFIRMED,
     THREADS,
@@ -213,6 +214,11 @@ def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch
     engines.stop()
     with pytest.raises(dnb.EngineError, match="got stopped ones"):
         engines.renew(0)  # what is read at exit, after engines have ended
+
+
+def test_what_the_first_sum_needs_is_loaded_while_engines_start(mark, scratch):
+    found = run(script(f"print({KERNELS!r} in sys.modules)\nengines.stop()"))
+    assert found.stdout.split() == ["ready", "True"], found.stderr
 
 
 @pytest.mark.tier("test-all")

@@ -355,6 +355,15 @@ def test_completion_of_magics_without_arguments_of_their_own(shell, session):
         list(shell.Completer.completions("%%distlocal l", 13))  # and nothing is raised
 
 
+def test_distmem_leaves_out_columns_in_which_nothing_is(shell, session):
+    shell.user_ns["A"] = dnb.ones((90, 90), dist="block")
+    for text in ("", "frames = [A]"):
+        shell.run_cell(text).raise_error()
+        report = shell.run_line_magic("distmem", "")
+        for shown in (repr(report), report._repr_html_()):
+            assert ("held by" in shown) == ("frames[0]" in shown) == bool(text)
+
+
 def test_distmem_tells_what_a_checkpoint_has_not(shell, session, tmp_path):
     def told():
         return [x for x in repr(shell.run_line_magic("distmem", "")).splitlines() if "ago" in x]

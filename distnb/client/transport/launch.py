@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import json
 import logging
 import os
@@ -34,7 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import zmq
 
 from distnb.client.transport import watchdog as _watchdog_script
-from distnb.client.transport.contract import poll
+from distnb.client.transport.contract import KERNELS, poll
 from distnb.client.transport.joining import connection_file
 from distnb.client.transport.lookout import Lookout
 from distnb.client.transport.mpiexec import (
@@ -386,6 +387,7 @@ def _client(watchdog: _Watchdog) -> ipyparallel.Client:
     """
     import ipyparallel  # 0.3 s, while the processes start
 
+    importlib.import_module(KERNELS)  # 0.1 s: else the first sum of a session takes it
     while not (info := load_json(connection_file(watchdog.folder, watchdog.folder.name))):
         watchdog.pause("no controller")
     while True:

@@ -104,13 +104,15 @@ def table_html(
 
     The columns in ``left`` are text, and begin on the left; numbers end on the right. ``label`` is
     what it is called for those who listen. What a ``th`` is the head of need not be said: its row
-    or its column has no others.
+    or its column has no others. Columns that have nothing but a head are left out.
+
+    >>> table_html(("array", "held by"), [("A", "")]).count("<th>")
+    2
     """
-    top = "".join(_cell("th", text, i in left) for i, text in enumerate(head))
-    cells = (
-        "".join(_cell("td" if i else "th", text, i in left) for i, text in enumerate(row))
-        for row in rows
-    )
+    rows = list(rows)
+    shown = [i for i in range(len(head)) if not rows or any(row[i] for row in rows)]
+    top = "".join(_cell("th", head[i], i in left) for i in shown)
+    cells = ("".join(_cell("td" if i else "th", row[i], i in left) for i in shown) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
     return scrolled(table, label or ", ".join(filter(None, head)))

@@ -131,11 +131,15 @@ def bar(share: float, width: int = 16) -> str:
 
 
 def aligned(table: Sequence[Sequence[str]], left: Sequence[int]) -> list[str]:
-    """Return the lines of a table; the columns in ``left`` are aligned left, the others right."""
+    """Return the lines of a table; the columns in ``left`` are aligned left, the others right.
+
+    Columns without any text take no room.
+    """
     columns = [
         [cell.ljust(w) if i in left else cell.rjust(w) for cell in column]
         for i, column in enumerate(zip(*table, strict=True))
         for w in [max(len(cell) for cell in column)]
+        if w
     ]
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
@@ -143,10 +147,14 @@ def aligned(table: Sequence[Sequence[str]], left: Sequence[int]) -> list[str]:
 def squeezed(table: Sequence[Sequence[str]], column: int) -> list[tuple[str, ...]]:
     """Return a table whose lines fit into a terminal, if cutting the texts of a column does it.
 
+    Columns that have nothing but a head lose it.
+
     >>> squeezed([("array", "made by"), ("A", "A = dnb.zeros(9)" + " + 1" * 99)], 1)[1]
     ('A', 'A = dnb.zeros(9) + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1...')
     """
-    others = [max(map(len, texts)) + 2 for texts in zip(*table, strict=True)]
+    columns = [texts if any(texts[1:]) else [""] * len(table) for texts in zip(*table, strict=True)]
+    table = [*zip(*columns, strict=True)]
+    others = [max(map(len, texts)) + 2 for texts in columns]
     room = max(_LEAST, COLUMNS - sum(others[:column] + others[column + 1 :]))
     return [(*r[:column], shorten(r[column], room), *r[column + 1 :]) for r in table]
 

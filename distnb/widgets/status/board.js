@@ -17,6 +17,13 @@ export function fill(box, content) {
   if (at >= 0) all(reached)[at]?.focus({ preventScroll: true });
 }
 
+/** Say that nobody is there any more who would change the parts, or do what buttons say. */
+function forsake(root) {
+  root.querySelectorAll("button").forEach((button) => (button.disabled = true));
+  root.querySelector(".note").textContent =
+    "The kernel has gone, so this is how it was: call dnb.dashboard() for one that moves.";
+}
+
 function render({ model, el }) {
   const root = document.createElement("div");
   root.className = "distnb distnb-board";
@@ -36,7 +43,13 @@ function render({ model, el }) {
     if (button) model.send({ press: button.dataset.key });
   });
   el.append(root);
-  return () => parts.forEach(([name, update]) => model.off(`change:${name}`, update));
+  // JupyterLab's widgets: it ends with the kernel, and comes back in a new model only
+  const gone = () => forsake(root);
+  model.on("comm_live_update", gone);
+  return () => {
+    model.off("comm_live_update", gone);
+    parts.forEach(([name, update]) => model.off(`change:${name}`, update));
+  };
 }
 
 export default { render };
