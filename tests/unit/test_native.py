@@ -26,7 +26,8 @@ print(small_steps.__file__.rpartition(".")[2], (a[1] * a[2, 3] - np.sqrt(a[2])).
 
 #: Presses Ctrl-C just before a window hears of garbage, and prints whether it comes.
 PRESSED = """
-import ctypes, gc, sys, distnb as dnb
+import ctypes, gc, signal, sys, distnb as dnb
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a child of pytest may ignore it
 dnb.inprocess(1)
 press = ctypes.pythonapi.PyErr_SetInterrupt
 press.argtypes = [ctypes.py_object] * 2  # and it looks at neither
