@@ -1326,11 +1326,11 @@ DEALERS = ("cyclic", ("*", "cyclic"), ("cyclic", "cyclic"), ("block", ("cyclic",
 
 
 @pytest.mark.cases(4)
-@pytest.mark.parametrize("dtype", list("fdFDi"))
+@pytest.mark.parametrize("dtype", list("efdFDi"))
 @pytest.mark.parametrize("dist", [*DEALERS, (("cyclic", 5), "*"), (("cyclic", 4), "block")])
 def test_what_is_dealt_is_reduced_in_reach_as_on_engines(session, dist, dtype):
     """To the last bit, of windows of any steps; and no window takes a command."""
-    a = (numbered((24, 41)) / 7 * (1 if dtype in "fdi" else 1 + 1j / 3)).astype(dtype)
+    a = (numbered((24, 41)) / 7 * (1 if dtype in "efdi" else 1 + 1j / 3)).astype(dtype)
     found = {}
     for place in ("engines", "notebook"):
         with setting(place=place, cutoff=0):
@@ -1339,7 +1339,9 @@ def test_what_is_dealt_is_reduced_in_reach_as_on_engines(session, dist, dtype):
             before = session.recorded
             views = [x[key] for key in DEALT]
             sums = [v.sum(axis=axis) for v in views for axis in (None, 0, -1)]
-            found[place] = sums + [v.mean(axis=0) for v in views] + [x[1:].sum(dtype=complex)]
+            sums += [v.sum(dtype=kind) for v in views for kind in ("F", "complex128", complex)]
+            sums += [np.add.reduce(x, dtype="c16"), np.nansum(x, dtype="c16"), x.prod(0, "c16")]
+            found[place] = sums + [v.mean(axis=0) for v in views]
             if place == "notebook" and session.memory.possible:
                 assert session.recorded == before
     for one, other in zip(*found.values(), strict=True):

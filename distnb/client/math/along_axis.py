@@ -151,10 +151,7 @@ def piecewise(
     """
     at = asarray(x, session=session_of(x))
     conditions: Any = condlist
-    first = None if np.ndim(conditions) == 0 else conditions[0]
-    many = isinstance(first, list | np.ndarray) or (isinstance(first, Array) and first.ndim > 0)
-    several = many or (first is not None and not at.ndim)
-    given = list(conditions) if several else [conditions]
+    given = [conditions] if _is_one(conditions, at.ndim) else list(conditions)
     masks = [elementwise("not_equal", asarray(c, session=at.session), 0) for c in given]
     if len(funclist) == len(masks) + 1:
         rest = masks[0]
@@ -173,6 +170,19 @@ def piecewise(
         if elements.size:
             y[mask] = function(elements, *args, **kw)
     return y
+
+
+def _is_one(given: Any, ndim: int) -> bool:
+    """Tell whether this is a condition, and not a sequence of them: those are lists or arrays."""
+    if np.isscalar(given) or _is_number(given):
+        return True
+    first = given[0]
+    return bool(ndim) and (_is_number(first) or not isinstance(first, list | np.ndarray | Array))
+
+
+def _is_number(x: Any) -> bool:
+    """Tell whether this is what NumPy has as a scalar, and not as an array of no axes."""
+    return isinstance(x, Array) and x.single and not x.shape
 
 
 # -- functions of scalars ----------------------------------------------------------------------

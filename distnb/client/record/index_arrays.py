@@ -41,6 +41,12 @@ def each_index(
     )
 
 
+def _check_count(shape: Ints, dtype: DTypeLike | None) -> None:
+    """Raise NumPy's error for a dtype that cannot count so far: bool has two numbers."""
+    for n in shape:
+        np.arange(min(n, 3), dtype=dtype)
+
+
 def _in_grid(dimensions: Sequence[int], dtype: DTypeLike | None = int) -> int:
     """Return the number of elements of all indices; of sparse ones there are several arrays."""
     return len(dimensions) * prod(dimensions)
@@ -99,6 +105,7 @@ def indices(
     """
     check_device(device)
     shape = lengths(tuple(dimensions))
+    _check_count(shape, dtype)
     if sparse:
         return tuple(
             made(
@@ -181,6 +188,7 @@ def fromfunction(
         if found is not None:
             return function(*found, **kwargs)
     at = session_asked(session, like)
+    _check_count(size, dtype)
     return function(*each_index(size, dtype, dist=dist, grid=grid, session=at), **kwargs)
 
 

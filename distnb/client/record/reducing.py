@@ -261,8 +261,7 @@ def _reached(
     """Reduce an array that is in reach; return None if engines are to do it."""
     if initial is not None:
         return _begun_in_reach(op, x, axis, dtype, keepdims, initial)
-    # Another way to say the same, which can be looked up.
-    dtype = dtype.type if isinstance(dtype, np.dtype) and dtype.isnative else dtype
+    dtype = _looked_up(dtype)
     if type(dtype) not in _PLAIN:
         return None
     quick = dtype is None and (x._near is not None or x._base.near is not None)
@@ -293,6 +292,14 @@ def _reached(
         return found[()]
     made = made_of(session, found, known.layout)
     return _shown(made, known.axes, keepdims, op, None) if keepdims else made
+
+
+def _looked_up(dtype: DTypeLike | None) -> DTypeLike | None:
+    """Return another way to say the same dtype, which can be looked up, if there is one."""
+    if not isinstance(dtype, str | np.dtype):
+        return dtype
+    kind = np.dtype(dtype)
+    return kind.type if kind.isnative else kind
 
 
 def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:
