@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any, ClassVar, NoReturn, SupportsIndex
 
@@ -666,7 +667,7 @@ class Sparse:
         return self._each(np.trunc)
 
 
-def _from_pickle(kind: type[Sparse], found: Any) -> Any:
+def _from_pickle(kind: Callable[[object], Sparse], found: object) -> Sparse:
     """Return the array of SciPy's, as arrays were pickled."""
     received()
     return kind(found)
