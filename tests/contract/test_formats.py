@@ -606,6 +606,32 @@ def test_numbers_of_parquet_are_compared_with_numbers(here, session):
             dnb.read_parquet("f", columns=["x"], filters=[one])
 
 
+@pytest.mark.parametrize("rows", [2, 1000])
+def test_nan_in_parquet_matches_as_in_arrow(here, session, rows):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    nan = float("nan")
+    b = [1, 3, nan, None, 3, 3, nan, 3, nan, nan, 3, None]
+    full = [3 if each is None else each for each in b]
+    columns = {"a": np.arange(12), "b": pa.array(b, "float64"), "f": pa.array(full, "float32")}
+    columns["h"] = pa.array([None if each is None else 3 for each in b], "int16")
+    table = pa.table(columns)
+    pq.write_table(table, "t.parquet", row_group_size=rows)
+    single = [("!=", 3), ("!=", nan), ("==", nan), ("==", 3), ("<", 4), ("<", nan), (">=", nan)]
+    sets = [[3], [nan], [nan, 3], []]
+    for name in "bfh":
+        for comparison, value in [*single, *[(op, v) for op in ("in", "not in") for v in sets]]:
+            filters = [(name, comparison, value)]
+            # of the table in memory: of the file pyarrow would skip groups of 3 and NaN by `!=`
+            want = table.filter(pq.filters_to_expression(filters))["a"].to_numpy()
+            found = dnb.read_parquet("t.parquet", columns=["a"], filters=filters)["a"]
+            same(found, want)
+    filters = [("b", "!=", 3), ("a", ">", 6)]
+    same(dnb.read_parquet("t.parquet", columns=["a"], filters=filters)["a"], np.array([8, 9]))
+    holes = pa.table({"x": [1.5, 2.5, 3.5], "k": pa.array([None, 4, 5], "int64")})
+    pq.write_to_dataset(holes, "k", partition_cols=["k"])
+    same(dnb.read_parquet("k", columns=["x"], filters=[("k", "!=", 4)])["x"], np.array([3.5]))
+
+
 def test_rows_of_parquet_whose_integers_would_be_rounded(here, session):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     n = 2**60

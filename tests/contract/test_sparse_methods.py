@@ -304,6 +304,15 @@ def test_triplets_in_brackets(session, shape):
             same(got, want)
 
 
+@pytest.mark.parametrize("key", ["[], []", "[1], []", "[[]], [[]]", "a < -9", "[], 1"])
+def test_no_places_in_brackets(session, key):
+    for fmt in FORMATS:
+        a = matrix((5, 4), fmt=fmt)
+        A = getattr(sparse, f"{fmt}_array")(a)
+        want, got = [outcome(lambda x=x: eval(f"x[{key}]", {"x": x, "a": x})) for x in (a, A)]
+        agree(got, want)
+
+
 def test_equal_places_are_summed_in_brackets(session):
     coords = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 2])
     a = sp.coo_array((np.array([1, 2, 3, 0]), coords), shape=(2, 3))

@@ -88,27 +88,33 @@ print("all is well")
 """
 
 
-#: The calls of SciPy's that docs/libraries.md tells of.
+#: The calls of SciPy's and scikit-learn's that docs/libraries.md tells of.
 PAGE = """
 import importlib, re
 import scipy
+import sklearn
 import distnb as dnb
 
 page = open("docs/libraries.md", encoding="utf-8").read().partition("## By the array API")[2]
-rows = re.findall(r"^\\| `(scipy.*)` \\| (stays|gathers) \\|$", page, re.MULTILINE)
+rows = re.findall(r"^\\| `(s.*)` \\| (stays|gathers|refuses) \\|$", page, re.MULTILINE)
 assert len(rows) > 30 and page.count("\\n| ") == len(rows) + 1
 dnb.config.place = "engines"
-with dnb.inprocess(2):
+with dnb.inprocess(2), sklearn.config_context(array_api_dispatch=True):
     names = {"A": dnb.random.default_rng(1).random((300, 100)), "x": dnb.arange(3000) * 0.5}
+    names |= {"scipy": scipy, "sklearn": sklearn}
     for call, outcome in rows:
         importlib.import_module(call.partition("(")[0].rpartition(".")[0])
         dnb.config.gather_budget = 1000
         try:
-            found = eval(call, names | {"scipy": scipy})
+            found = eval(call, names)
         except dnb.GatherError:
             dnb.config.gather_budget = 2**30
-            eval(call, names | {"scipy": scipy})
-            assert outcome == "gathers", call
+            try:
+                eval(call, names)
+            except ValueError:
+                assert outcome == "refuses", call
+            else:
+                assert outcome == "gathers", call
         else:
             assert outcome == "stays", call
             assert isinstance(found, dnb.DistArray), (call, type(found))

@@ -1,5 +1,7 @@
 """Two sessions are never a trap: a cell that starts engines can run twice."""
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -223,3 +225,21 @@ def test_parts_on_engines_are_assigned_by_their_name(started):
         for worker in session.transport.workers:
             worker.local(cyclic.operand).local = 5
         assert (cyclic.to_numpy() == 5).all()
+
+
+def _received(x):
+    """Return what a worker finds: the type of what it was handed, its sum, engines and where."""
+    sessions = [(type(each.transport).__name__, each.size) for each in current.open_sessions()]
+    return type(x), x.sum().item(), sessions
+
+
+@pytest.mark.parametrize("cutoff", [0, 1 << 16])
+def test_a_worker_that_is_handed_arrays_starts_no_engines(cutoff, monkeypatch):
+    monkeypatch.setattr(dnb.config, "cutoff", cutoff)
+    context = multiprocessing.get_context("spawn")
+    with dnb.inprocess(2), ProcessPoolExecutor(1, context) as workers:
+        x = dnb.arange(12.0).reshape(3, 4)
+        for each in (x, x[:, ::2], dnb.sparse.csr_array(x)):
+            kind, total, sessions = workers.submit(_received, each).result()
+            assert (kind, total) == (type(each), each.sum().item())
+            assert sessions == [("InProcess", 1)]

@@ -115,7 +115,7 @@ from distnb.client.record.advanced_indexing import (
     put_advanced,
 )
 from distnb.client.record.as_arrays import from_pickle
-from distnb.client.record.creation import asarray, in_order
+from distnb.client.record.creation import in_order
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import (
     assign,
@@ -1499,7 +1499,7 @@ class DistArray(Array):
             return elements[()].__reduce_ex__(protocol)  # NumPy's scalar, as others have it
         order = sorted(range(self.ndim), key=self.strides.__getitem__, reverse=True)
         if self.transpose(order).flags.c_contiguous:
-            return asarray, (elements,)
+            return from_pickle, (elements,)
         return from_pickle, (elements.dumps(),)  # of what is in pieces NumPy keeps no buffer apart
 
     def __contains__(self, value: ArrayLike) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, reduce
 from operator import and_, eq, ge, gt, le, lt, or_
 from typing import Any
 
@@ -271,8 +271,9 @@ def read_parquet(
     filters : sequence of (column, comparison, value), optional
         Which rows: those that match all of them, or all of one of several sequences, as pyarrow
         has them; columns of text, dates and the like, too. Comparisons are ``==``, ``!=``, ``<``,
-        ``<=``, ``>``, ``>=``, ``in`` and ``not in``; NaN, and so what is missing, matches the last
-        one alone. Groups of rows in which the file tells that none matches are not read.
+        ``<=``, ``>``, ``>=``, ``in`` and ``not in``. What is missing matches the last one alone;
+        NaN matches ``!=`` and ``not in``, and is ``in`` a list with NaN. Groups of rows in which
+        the file tells that none matches are not read.
     dist, grid, session : optional
         As in :func:`distnb.array`; by default columns are cut where groups of rows end.
 
@@ -416,10 +417,14 @@ def _filtered(
         for name in dict.fromkeys([*wanted, *filter(table.is_of_numbers, compared)])
     }
 
+    def missing(name: str) -> Any:
+        lacking = table.lacks(name)
+        return read_view(*table.missing(name, groups), session=session) if lacking else False
+
     def matches(name: str, comparison: str, value: object) -> Any:
         exact = not table.is_rounded(name) or not _are_integers(value)
         if table.is_of_numbers(name) and exact:
-            return _matches(read[name], comparison, value)
+            return _matches(read[name], comparison, value, partial(missing, name))
         return read_view(*table.matches(name, comparison, value, groups), session=session)
 
     mask = reduce(or_, [reduce(and_, [matches(*one) for one in some]) for some in filters])
@@ -442,15 +447,17 @@ def _are_integers(value: object) -> bool:
     return bool(known) and all(known) and all(-(2**63) <= v < 2**64 for v in values)
 
 
-def _matches(x: Any, comparison: str, value: Any) -> Any:
-    """Return which elements match; with what is missing none does."""
+def _matches(x: Any, comparison: str, value: Any, missing: Callable[[], Any]) -> Any:
+    """Return which elements match; ``missing`` tells which are missing, and not NaN in the file."""
     if value is None:
         return np.zeros_like(x, bool)
     if comparison in ("in", "not in"):
         found = reduce(or_, [x == each for each in value], np.zeros_like(x, bool))
+        if not all(each <= np.inf for each in value):  # Arrow looks up NaN as any other number
+            found |= np.isnan(x) & np.logical_not(missing())
         return found if comparison == "in" else ~found
     if comparison == "!=":
-        return (x != value) & ~np.isnan(x)
+        return (x != value) & np.logical_not(missing())
     return {"=": eq, "==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}[comparison](x, value)
 
 

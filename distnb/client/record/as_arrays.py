@@ -15,15 +15,17 @@ from distnb.client.record.creation import array, asarray, no_scalar
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
+from distnb.client.session.current import received
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 
 __all__ = ["from_pickle"]
 
 
-def from_pickle(text: bytes) -> Array:
-    """Return the array of a pickled ndarray, as arrays have made it that were pickled."""
-    return asarray(pickle.loads(text))
+def from_pickle(elements: np.ndarray | bytes) -> Array:
+    """Return the array of elements, or of a pickled ndarray, as arrays were pickled."""
+    host = pickle.loads(elements) if isinstance(elements, bytes) else elements
+    return asarray(host, session=received())
 
 
 @stands_for(np.copy)

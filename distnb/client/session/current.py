@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Mapping
 from functools import partial
+from multiprocessing import parent_process
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ __all__ = [
     "inprocess",
     "most_recorded",
     "open_sessions",
+    "received",
     "session",
     "spmd",
     "start",
@@ -480,6 +482,16 @@ def session() -> Session:
         made = start(config.engines or None)
         print(f"distnb: started {made.size} MPI engines; dnb.session().close() stops them")
     return made
+
+
+def received() -> Session:
+    """Return the session in which arrays are made that come by pickle, by default the current one.
+
+    A worker of ``multiprocessing`` or ``joblib`` that has none computes in itself: it is one of
+    many, of which each would start engines for each core.
+    """
+    check_side()
+    return inprocess() if active() is None and parent_process() is not None else session()
 
 
 def active() -> Session | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any, ClassVar, NoReturn, SupportsIndex
 
@@ -15,6 +16,7 @@ from distnb.client.handle.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
 from distnb.client.record.placement import Placement
+from distnb.client.session.current import received
 from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import new_lengths
 from distnb.client.sparse.scipys import is_scalar, result_of, supported
@@ -297,7 +299,7 @@ class Sparse:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickle SciPy's array, within the gather budget: a new array is made of it."""
-        return type(self), (self._within_budget(),)
+        return _from_pickle, (type(self), self._within_budget())
 
     def _gathered(self) -> Any:
         """Return SciPy's array, within the gather budget, for who did not ask for it; say so."""
@@ -663,6 +665,12 @@ class Sparse:
     def trunc(self) -> Any:
         """Return the elements without what is after the point; of CSR and CSC nothing is sent."""
         return self._each(np.trunc)
+
+
+def _from_pickle(kind: Callable[[object], Sparse], found: object) -> Sparse:
+    """Return the array of SciPy's, as arrays were pickled."""
+    received()
+    return kind(found)
 
 
 def _delivered(

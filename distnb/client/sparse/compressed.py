@@ -648,7 +648,9 @@ class Compressed(Reductions):
         major, minor = found[:2] if self.axis == 0 else found[1::-1]
         if found.apart:
             values = pointwise(self.stored, major, minor)
-            return values if found.lies is None else type(self)(values.reshape(found.lies))
+            if found.lies is not None:
+                return type(self)(values.reshape(found.lies))
+            return values if values.size else self.tocoo(copy=False)[key]  # as SciPy has none
         single = isinstance(found.rows, int), isinstance(found.columns, int)
         near = in_reach(self.stored) if all(single) and self.structure.lined else None
         if near is not None:

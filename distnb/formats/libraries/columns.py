@@ -104,7 +104,8 @@ COMPARISONS: dict[str, Callable[[Any, Any, Any], bool]] = {
     "<=": lambda low, high, v: low <= v,
     ">": lambda low, high, v: high > v,
     ">=": lambda low, high, v: high >= v,
-    "in": lambda low, high, v: any(low <= each <= high for each in v),
+    # NaN may be in any group: least and greatest leave it out
+    "in": lambda low, high, v: any(not (each < low or each > high) for each in v),
     "not in": lambda low, high, v: True,
 }
 
@@ -113,8 +114,10 @@ def _ends(sheet: Sheet, group: int, name: str, named: dict[str, str]) -> tuple[A
     """Return the least and the greatest element of a column in a group, if they are told."""
     if name in named:
         value: Any = named[name]
+        if value == _NONE:
+            return None
         value = float(value) if _kind_of(value) else value
-        return None if value == _NONE else (value, value)
+        return value, value
     return sheet.ends(group, name)
 
 
@@ -250,9 +253,18 @@ class Table:
         told = None in kinds or np.result_type(*[str(kind) for kind in kinds]).kind == "f"
         return not told and any(name in file.untold for file in self._files)
 
-    def missing(self, name: str) -> tuple[Stored, View]:
-        """Return what tells which elements of a column are missing."""
-        return self._rows(name, "|b1", None, ("missing", b""))
+    def lacks(self, name: str) -> bool:
+        """Tell whether some elements of a column may be missing."""
+        for file in self._files:
+            named = _in_names(self.path, file.path) if file.path != self.path else {}
+            with contextlib.closing(self._open(file.path)) as sheet:
+                if named.get(name) == _NONE or sheet.missing(name) is not False:
+                    return True
+        return False
+
+    def missing(self, name: str, groups: Groups | None = None) -> tuple[Stored, View]:
+        """Return what tells which elements of a column are missing, and so not in the file."""
+        return self._rows(name, "|b1", groups, ("missing", b""))
 
     def complete(self, name: str) -> None:
         """Note that no element of a column is missing."""
