@@ -174,6 +174,22 @@ class SharedMemory:
             self.segment.enlarge(found)
         return np.ndarray(shape, dtype, found)
 
+    def at_once(
+        self, shape: Ints, dtype: np.dtype, layout: Layout, settled: int
+    ) -> np.ndarray | None:
+        """Return an array, as :meth:`take` does, for the notebook to write; nobody is asked.
+
+        None if it cannot lie there, or nobody has asked for the segment before.
+        """
+        usual = self.possible and 0 not in shape and layout.in_order(shape)
+        if self._pool is None or not usual:
+            return None
+        found = self.keep(prod(shape) * dtype.itemsize, settled)
+        if found is None:
+            return None
+        self.segment.enlarge(found)
+        return np.ndarray(shape, dtype, found)
+
     @property
     def most_kept(self) -> int:
         """Bytes that are kept for reuse at most: new pages of a segment cost as much as NumPy does.
