@@ -54,8 +54,6 @@ __all__ = [
 #: Bytes up to which an array that the user makes is filled by the notebook, if it lies in reach: a
 #: loop over its rows need not wait for engines then.
 _FILLED = {"empty": 1 << 62, "fill": 1 << 23, "index": 1 << 22, "random": 1 << 20}
-#: Bytes up to which what was in the notebook goes to engines in their messages.
-_SENT = 1 << 16
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
@@ -469,7 +467,8 @@ def leave(base: Base) -> None:
 def give(base: Base, layout: Layout, there: bool) -> None:
     """Let engines have what was in reach until now; ``there``: it lies where they find it."""
     near: Any = base.near
-    memory = base.memory if there else _place_for(base, layout)
+    held, settled = base.session.memory, base.session.connection.settled
+    memory = base.memory if there else held.at_once(base.shape, base.dtype, layout, settled)
 
     def record() -> None:
         if memory is None:
@@ -483,20 +482,6 @@ def give(base: Base, layout: Layout, there: bool) -> None:
         record_creation(base, how, new=False)
 
     base.given(record)
-
-
-def _place_for(base: Base, layout: Layout) -> np.ndarray | None:
-    """Return memory where engines find a base; None if it is to be sent, as is done with little.
-
-    Nobody is asked for that: who gives a base away may be in the middle of something.
-    """
-    session, near = base.session, base.near
-    if near is None or near.nbytes <= _SENT or config.place == "engines":
-        return None
-    room = session.handles.budget.room()
-    if room is not None and need(base.shape, base.dtype, layout) > room:
-        return None  # the budget says so
-    return session.memory.at_once(base.shape, base.dtype, layout, session.connection.settled)
 
 
 def create(
