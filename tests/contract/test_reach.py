@@ -774,6 +774,42 @@ def test_what_numpy_made_is_put_where_engines_find_it(session, monkeypatch, name
     same(found, expected + 1)
 
 
+WRITTEN = {
+    "roll": lambda x: np.roll(x, 3, 0),
+    "gradient": lambda x: np.gradient(x, axis=0),
+    "shifted": lambda x: np.fft.fftshift(x, axes=0),
+}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_results_that_engines_write_have_no_place_before_they_are_sent(
+    session, monkeypatch, name, turned
+):
+    """A loop far ahead of the engines would take one for each, though most are gone by then."""
+    run = (lambda x: WRITTEN[name](x.T).T) if turned else WRITTEN[name]
+    data = np.random.default_rng(6).random((500, 400))
+    with setting(place="engines"):
+        x = dnb.array(data, dist="block") + 0.0
+        session.flush()
+    taken, keep = [], session.memory.keep
+
+    def counted(nbytes, settled):
+        taken.append(nbytes)
+        return keep(nbytes, settled)
+
+    expected = run(data)
+    # Engines are to write, although the notebook could have the memory for it.
+    monkeypatch.setattr(pace.Paces, "is_small", lambda *args: False)
+    monkeypatch.setattr(session.memory, "keep", counted)
+    with session.recorder.lock:  # the idle timer sends nothing meanwhile
+        found = run(x)
+        assert not taken
+        assert found.dbase.near is None
+    monkeypatch.undo()
+    same(found, expected)
+
+
 def at_home(test):
     """Let arrays of a test live in the notebook."""
 
