@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 import distnb as dnb
 from distnb.client.array import distarray
+from distnb.client.handle import array
 from distnb.client.linalg import factorizations, products
 from distnb.client.math import composed, ufuncs
 from distnb.client.reach import pace, small_steps, whole_functions
@@ -733,6 +734,80 @@ def test_what_is_just_leaving_is_not_done(session, monkeypatch):
     assert found[0] != (True, False)
     monkeypatch.undo()
     same(x, np.ones(9))
+
+
+MADE = {
+    "joined": lambda x: np.concatenate([x, x]),
+    "interpolated": lambda x: np.interp(x, [0.0, 1.0], [2.0, 5.0]),
+    "in another shape": lambda x: np.roll(x, 3).reshape(100, -1),
+}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("name", MADE)
+def test_what_numpy_made_is_put_where_engines_find_it(session, monkeypatch, name, fails):
+    """It is not sent, and stays as it is where engines cannot have it."""
+    data = np.random.default_rng(5).random(30000)
+    x = dnb.array(data, dist="block")
+    assert x.dbase.near is not None
+    found, expected = MADE[name](x), MADE[name](data)
+    assert found.dbase.memory is None
+    record = array.record_creation
+
+    def refused(*args, **options):
+        raise MemoryError("no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(array, "parts_of", refused)
+        if fails:
+            patched.setattr(array, "record_creation", refused)
+            with pytest.raises(MemoryError, match="no room"):
+                array.leave(found.dbase)
+            patched.setattr(array, "record_creation", record)
+            found[...] = found + 1.0
+            expected += 1.0
+        array.leave(found.dbase)
+    assert found.dbase.near is None
+    with setting(place="engines"):
+        same(found * 2, expected * 2)
+        found += 1
+    same(found, expected + 1)
+
+
+WRITTEN = {
+    "roll": lambda x: np.roll(x, 3, 0),
+    "gradient": lambda x: np.gradient(x, axis=0),
+    "shifted": lambda x: np.fft.fftshift(x, axes=0),
+}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_results_that_engines_write_have_no_place_before_they_are_sent(
+    session, monkeypatch, name, turned
+):
+    """A loop far ahead of the engines would take one for each, though most are gone by then."""
+    run = (lambda x: WRITTEN[name](x.T).T) if turned else WRITTEN[name]
+    data = np.random.default_rng(6).random((500, 400))
+    with setting(place="engines"):
+        x = dnb.array(data, dist="block") + 0.0
+        session.flush()
+    taken, keep = [], session.memory.keep
+
+    def counted(nbytes, settled):
+        taken.append(nbytes)
+        return keep(nbytes, settled)
+
+    expected = run(data)
+    # Engines are to write, although the notebook could have the memory for it.
+    monkeypatch.setattr(pace.Paces, "is_small", lambda *args: False)
+    monkeypatch.setattr(session.memory, "keep", counted)
+    with session.recorder.lock:  # the idle timer sends nothing meanwhile
+        found = run(x)
+        assert not taken
+        assert found.dbase.near is None
+    monkeypatch.undo()
+    same(found, expected)
 
 
 def at_home(test):

@@ -1,10 +1,12 @@
 """What runs again after engines have died gives what would have been, or is said to be lost."""
 
 import random
+from types import SimpleNamespace
 
 import pytest
 
-from distnb.client.batching.connection import Again, Sent
+from distnb.client.batching.connection import Again, Outcome, Sent
+from distnb.client.recovery.ledger import Kept, Ledger
 from distnb.client.recovery.rerun import rerun
 from distnb.geometry.views import View
 from distnb.wire.progress import BATCH, marks, progress
@@ -216,3 +218,24 @@ def test_random_programs(start):
             assert base in found.lost or mine == right, (seed, base)
             good, bad = good + (base not in found.lost), bad + (base in found.lost)
     assert good > 6 * bad  # most is kept
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "most", "crowded"),
+    [
+        (1 << 20, 1 << 40, [False, False]),
+        (1 << 30, 1 << 40, [False, True]),
+        (1 << 30, 1 << 29, [True, True]),
+        (1 << 20, 0, [True, True]),
+    ],
+)
+def test_what_is_gone_is_not_held_by_many_batches(nbytes, most, crowded):
+    """Some memory may be held for one batch, or half of what is free; for more there is less."""
+    ledger = Ledger(SimpleNamespace(most_kept=most), SimpleNamespace(entries={}))
+    held = SimpleNamespace(nbytes=nbytes)
+    ledger.kept[1] = Kept((4,), "<i8", LAYOUT, held, 0)
+    ledger.enter((Free((1,)),), 0)
+    assert [ledger.is_crowded(many) for many in (0, 1, 2)] == [False, *crowded]
+    ledger.done(Outcome(batch(1, ())._replace(freed=(1,)), []))
+    assert not ledger.is_crowded(1)
+    assert not ledger.is_crowded(2)

@@ -467,9 +467,17 @@ def leave(base: Base) -> None:
 def give(base: Base, layout: Layout, there: bool) -> None:
     """Let engines have what was in reach until now; ``there``: it lies where they find it."""
     near: Any = base.near
+    held, settled = base.session.memory, base.session.connection.settled
+    memory = base.memory if there else held.at_once(base.shape, base.dtype, layout, settled)
 
     def record() -> None:
-        how = base.laid("same") if there else ("data", parts_of(base.session.size, near, layout))
+        if memory is None:
+            how: tuple[Any, ...] = ("data", parts_of(base.session.size, near, layout))
+        else:
+            if not there:
+                memory[...] = near
+            base.memory = memory
+            how = base.laid("same")
         base.move(layout)
         record_creation(base, how, new=False)
 

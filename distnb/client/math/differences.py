@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Axes, NoValue
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import one_axis, some_axes
-from distnb.client.record.creation import asarray, empty_like
+from distnb.client.record.creation import asarray, unset_like
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.reducing import reduce
@@ -214,7 +214,7 @@ def _distances(points: ArrayLike, n: int) -> Any:
 
 def _derivative(x: Array, d: int, h: Any, edge_order: int) -> Array:
     """Return the derivative along one axis; ``h`` are distances of neighbours."""
-    found = empty_like(x, np.float64 if x.dtype == bool else x.dtype)
+    found = unset_like(x, np.float64 if x.dtype == bool else x.dtype)
     even = np.ndim(h) == 0
     if not even:  # along the axis, to be broadcast
         h = h[(slice(None), *(None,) * (x.ndim - d - 1))]

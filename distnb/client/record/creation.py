@@ -42,6 +42,7 @@ __all__ = [
     "ones_like",
     "refuse_masked",
     "session_asked",
+    "unset_like",
     "zeros",
     "zeros_like",
 ]
@@ -649,6 +650,17 @@ def _like(
     else:
         layout = layout_of_new(extents, kind, prototype.session, dist)
     return create(prototype.session, extents, kind, layout, how, stays=True)
+
+
+def unset_like(x: Array, dtype: DTypeLike | None = None) -> Array:
+    """Make what :func:`empty_like` does, for a function that goes on to have engines write it.
+
+    It has no place in the shared segment until the batch is sent, and none at all if it is gone by
+    then: a loop that is far ahead of the engines would take one for each result of each round.
+    """
+    kind = x.dtype if dtype is None else np.dtype(dtype)
+    run = lambda x: create(x.session, x.shape, kind, stay(x, kind), ("empty",))  # noqa: E731
+    return in_their_order(run, (x,), axes_in(x, "K"))
 
 
 @stands_for(np.empty_like)

@@ -34,6 +34,8 @@ _REPEATABLE = frozenset(
 )
 
 
+#: Bytes that batches on their way may hold of what is gone, before one waits for all but the last.
+_HELD = 1 << 28
 #: Why a base is lost that engines have told of.
 _FAILED = "a command that writes it failed"
 
@@ -83,10 +85,13 @@ class Ledger:
         #: Bytes that are free as soon as engines have done what is on its way.
         self._leaving = 0
 
-    @property
-    def crowded(self) -> bool:
-        """Whether to wait for engines before more memory is taken."""
-        return self._leaving > self._memory.most_kept
+    def is_crowded(self, many: int) -> bool:
+        """Tell whether to wait for the oldest of so many batches before more memory is taken.
+
+        With one left engines do not wait for the notebook, so that with more much less is enough.
+        """
+        most = self._memory.most_kept
+        return many > 0 and self._leaving > (most if many < 2 else min(most, _HELD))
 
     def enter(self, commands: tuple[Command, ...], settled: int) -> tuple[Command, ...]:
         """Return the commands of a batch, with places for what they make; it may be told twice."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.batching.budget import Budget
+from distnb.client.batching.budget import Budget, need
 from distnb.common.config import config
 from distnb.common.memory_pool import Pool, keep_numpys
 from distnb.common.shared_segments import SharedSegment, card_of, file_segment, new_segment
@@ -28,6 +28,8 @@ __all__ = ["SharedMemory"]
 
 #: Bytes of bases that are gone from which engines are asked whether somebody looks at them.
 _SHOWN = 1 << 26
+#: Bytes up to which what was in the notebook goes to engines in their messages.
+_SENT = 1 << 16
 #: Of open sessions: NumPy's memory is kept in this process while there are any.
 _OPEN: weakref.WeakSet[SharedMemory] = weakref.WeakSet()
 
@@ -172,6 +174,26 @@ class SharedMemory:
             return None
         if mine:
             self.segment.enlarge(found)
+        return np.ndarray(shape, dtype, found)
+
+    def at_once(
+        self, shape: Ints, dtype: np.dtype, layout: Layout, settled: int
+    ) -> np.ndarray | None:
+        """Return an array, as :meth:`take` does, for the notebook to write; nobody is asked.
+
+        None of what is little, which is sent, or cannot lie there, or if there is no segment yet.
+        """
+        nbytes = prod(shape) * dtype.itemsize
+        usual = self.possible and nbytes > _SENT and layout.in_order(shape)
+        if self._pool is None or not usual or config.place == "engines":
+            return None
+        room = None if self._budget is None else self._budget.room()
+        if room is not None and need(shape, dtype, layout) > room:
+            return None  # the budget says so
+        found = self.keep(nbytes, settled)
+        if found is None:
+            return None
+        self.segment.enlarge(found)
         return np.ndarray(shape, dtype, found)
 
     @property

@@ -147,7 +147,7 @@ class Base(Entry):
 
     def given(self, record: Callable[[], None]) -> None:
         """Leave the notebook, by ``record``, or stay as it is if that fails; the lock is held."""
-        near, handle, lay = self.near, self.handle, self.layout
+        near, handle, lay, memory = self.near, self.handle, self.layout, self.memory
 
         def wholly() -> None:
             self.near = None  # first: what is written there from now on is stored once more
@@ -155,7 +155,7 @@ class Base(Entry):
                 record()
             except BaseException:
                 self.session.handles.undo(self, handle)
-                self.near, self.layout = near, lay
+                self.near, self.layout, self.memory = near, lay, memory
                 raise
             self.host = self.kept = None
 

@@ -317,7 +317,7 @@ class Session(Closable, ByName):
             self.deferred.record()
             self.take_in()  # which tells how long engines take
         with self.recorder.lock, deferred_interrupts():
-            if idle and (connection.busy or self.ledger.crowded):
+            if idle and (connection.busy or self.ledger.is_crowded(1)):
                 return
             self.progress.begin()
             self.large.tick()
@@ -325,7 +325,7 @@ class Session(Closable, ByName):
                 self._submit(idle)
             finally:
                 self.progress.end()
-        while not idle and (connection.overfull or (self.ledger.crowded and connection.sent)):
+        while not idle and (connection.overfull or self.ledger.is_crowded(len(connection.sent))):
             self._collect_oldest()
 
     def _submit(self, idle: bool = False) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import one_axis, several
 from distnb.client.reach.small_steps import like
-from distnb.client.record.creation import asarray, empty_like
+from distnb.client.record.creation import asarray, unset_like
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import ravel, reshape
@@ -64,7 +64,7 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
     here = like(x, np.roll, tuple(shifts), tuple(range(x.ndim)))
     if here is not None:
         return here
-    found = empty_like(x)
+    found = unset_like(x)
     if not x.size:
         return found
     moves = [_two(by % n, n) for by, n in zip(shifts, x.shape, strict=True)]

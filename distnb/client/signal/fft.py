@@ -25,7 +25,7 @@ from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import one_axis, several
 from distnb.client.handle.scalars import numbers_in
 from distnb.client.reach.decorators import makes_at_home
-from distnb.client.record.creation import asarray, empty_like
+from distnb.client.record.creation import asarray, unset_like
 from distnb.client.record.eager import check_out
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
@@ -716,7 +716,7 @@ def _shifted(numpys: Callable[..., Any], x: ArrayLike, axes: Axes, sign: int) ->
 
 
 def _rolled(a: Array, shifts: dict[int, int]) -> Array:
-    out = empty_like(a)
+    out = unset_like(a)
     parts = [_parts(n, shifts.get(d, 0)) for d, n in enumerate(a.shape)]
     for pieces in product(*parts):
         out[tuple(to for to, _ in pieces)] = a[tuple(source for _, source in pieces)]
