@@ -1,8 +1,9 @@
 """Two sessions are never a trap: a cell that starts engines can run twice."""
 
 import multiprocessing
+import sys
 from concurrent.futures import ProcessPoolExecutor
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -236,6 +237,8 @@ def _received(x):
 @pytest.mark.parametrize("cutoff", [0, 1 << 16])
 def test_a_worker_that_is_handed_arrays_starts_no_engines(cutoff, monkeypatch):
     monkeypatch.setattr(dnb.config, "cutoff", cutoff)
+    # IPython, which other tests run in this process, leaves one that cannot be spawned.
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     context = multiprocessing.get_context("spawn")
     with dnb.inprocess(2), ProcessPoolExecutor(1, context) as workers:
         x = dnb.arange(12.0).reshape(3, 4)

@@ -261,7 +261,7 @@ def _reached(
     """Reduce an array that is in reach; return None if engines are to do it."""
     if initial is not None:
         return _begun_in_reach(op, x, axis, dtype, keepdims, initial)
-    dtype = _looked_up(dtype)
+    dtype = _looked_up(np.dtype(dtype)) if isinstance(dtype, str | np.dtype) else dtype
     if type(dtype) not in _PLAIN:
         return None
     quick = dtype is None and (x._near is not None or x._base.near is not None)
@@ -294,12 +294,9 @@ def _reached(
     return _shown(made, known.axes, keepdims, op, None) if keepdims else made
 
 
-def _looked_up(dtype: DTypeLike | None) -> DTypeLike | None:
+def _looked_up(dtype: np.dtype) -> DTypeLike:
     """Return another way to say the same dtype, which can be looked up, if there is one."""
-    if not isinstance(dtype, str | np.dtype):
-        return dtype
-    kind = np.dtype(dtype)
-    return kind.type if kind.isnative else kind
+    return dtype.type if dtype.isnative else dtype
 
 
 def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:

@@ -90,8 +90,10 @@ class Ledger:
 
         With one left engines do not wait for the notebook, so that with more much less is enough.
         """
+        if many < 1 or not self._leaving:
+            return False
         most = self._memory.most_kept
-        return many > 0 and self._leaving > (most if many < 2 else min(most, _HELD))
+        return self._leaving > (most if many < 2 else min(most, _HELD))
 
     def enter(self, commands: tuple[Command, ...], settled: int) -> tuple[Command, ...]:
         """Return the commands of a batch, with places for what they make; it may be told twice."""
