@@ -38,7 +38,7 @@ ORDER: dict[str, str] = {
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
     "distnb.ops": """
         fast orders compressed scalars philox variates samplers parameters filling matrix_functions
-        semirings table
+        semirings table weights
     """,
     "distnb.measure": """
         quantities replay comparison source_lines metrics advice events garbage notebook_clock

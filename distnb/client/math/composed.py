@@ -340,7 +340,7 @@ def sinc(x: ArrayLike) -> Array:
     return elementwise("sin", y) / y
 
 
-@stands_for(np.i0, small="exact", scalar=False)
+@stands_for(np.i0, small="dear", scalar=False)
 def i0(x: ArrayLike) -> Array:
     """Return the modified Bessel function of the first kind and order 0, as ``numpy.i0``.
 

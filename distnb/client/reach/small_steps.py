@@ -32,6 +32,7 @@ from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.ops.fast import FAST
 from distnb.ops.scalars import SCALARS, STORABLE
+from distnb.ops.weights import LIGHT, weight
 
 __all__ = [
     "chosen",
@@ -80,7 +81,7 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = Fal
     ``seen`` says that only compiled functions are between the user's line and this one.
     """
     taken = _taken(inputs)
-    if taken is None:
+    if taken is None or _is_theirs(run, taken):
         return None
     session, args, away, total = taken
     found = _done(run, args, seen and total < nd.POOLED)
@@ -126,7 +127,7 @@ def quick_pair(
         away += (second,) if is_away(second) else ()
     elif type(y) not in SCALARS:
         return None
-    if nbytes > nd.HALF or (away and config.place == "engines"):
+    if nbytes > nd.HALF or (away and (config.place == "engines" or _is_dear(ufunc, near))):
         return None
     one, two = (other, near) if swap else (near, other)
     direct = seen and largest < nd.POOLED and nd.COMPILED and _is_users()
@@ -149,7 +150,7 @@ def quick_one(run: Callable[[Any], Any], x: Fields, seen: bool = True) -> Any:
     if near is None:
         return None
     nbytes, away = nd.nbytes(near), is_away(x)
-    if nbytes > nd.HALF or (away and config.place == "engines"):
+    if nbytes > nd.HALF or (away and (config.place == "engines" or _is_dear(run, near))):
         return None
     found = _done(run, (near,), seen and nbytes < nd.POOLED)
     if type(found) is not ndarray:
@@ -201,9 +202,24 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array], int]
     if session is None or apart or total > nd.QUICK or most > nd.HALF:
         return None
     good = alike or (_are_repeated(inputs, args) if others else _largest(args) <= nd.QUICK)
-    if not good or (away and config.place == "engines"):
-        return None
-    return session, args, away, total
+    return (session, args, away, total) if good else None
+
+
+def _is_theirs(run: Callable[..., Any], taken: tuple[Session, list[Any], list[Array], int]) -> bool:
+    """Tell whether an operation on what was taken is for engines, which have some of it."""
+    _, args, away, _ = taken
+    if not away or config.place == "engines":
+        return bool(away)
+    for x in args:  # noqa: SIM110 - half the time of any()
+        if type(x) is ndarray and _is_dear(run, x):
+            return True
+    return False
+
+
+def _is_dear(run: Callable[..., Any], near: np.ndarray) -> bool:
+    """Tell whether an operation takes as long as on more bytes than are done here."""
+    nbytes = nd.nbytes(near)
+    return nbytes > LIGHT and nbytes * weight(run, near.dtype) > nd.HALF
 
 
 def _are_repeated(inputs: Sequence[Any], args: Sequence[Any]) -> bool:
@@ -298,7 +314,7 @@ def quick_out(
     if config.math != "numpy" and run.__name__ in FAST:
         return None
     taken = _taken((*inputs, out, where)) if isinstance(out, Array) else None
-    if taken is None or not isinstance(out, Array):
+    if taken is None or not isinstance(out, Array) or _is_theirs(run, taken):
         return None
     *args, near, mask = taken[1]
     given = {"out": near} if mask is True else {"out": near, "where": mask}
@@ -327,7 +343,7 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
             return False
     elif type(other) not in SCALARS:
         return False
-    if is_away(out) and config.place == "engines":
+    if is_away(out) and (config.place == "engines" or _is_dear(run, near)):
         return False
     try:
         if nd.COMPILED and _is_users():

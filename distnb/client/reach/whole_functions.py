@@ -30,19 +30,31 @@ from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, default_layout
 from distnb.ops.scalars import SCALARS, STORABLE
+from distnb.ops.weights import LIGHT, MOST
 
 __all__ = ["Kind", "Makes", "into_given", "made", "put_in_reach", "step", "written_in_reach"]
 
-#: What matters of a function: "exact", its result is the same wherever it is computed;
-#: "elementwise", likewise, and it lies as that of a ufunc; "sums", that of floats depends on the
-#: order; "products", these are BLAS's, whose last digits depend on who computes in any case;
-#: "home", engines have a way of their own, so it is NumPy's where all arrays are at home; "wide",
-#: likewise, and its result may have the longest axes of its operands as its shape; "factors",
-#: likewise, and engines, too, take LAPACK's for at most ``config.cutoff`` bytes; "grows", its
-#: result may be much larger than the operands; "picks", it takes some of the elements of the first
-#: one, by the others as its index; "takes", likewise, at positions along an axis, or of all.
+#: What matters of a function: "exact", its result is the same wherever it is computed; "dear",
+#: likewise, and each element of the first operand takes long; "elementwise", it lies as that of a
+#: ufunc; "sums", that of floats depends on the order; "products", these are BLAS's, whose last
+#: digits depend on who computes in any case; "home", engines have a way of their own, so it is
+#: NumPy's where all arrays are at home; "wide", likewise, and its result may have the longest axes
+#: of its operands as its shape; "factors", likewise, and engines, too, take LAPACK's for at most
+#: ``config.cutoff`` bytes; "grows", its result may be much larger than the operands; "picks", it
+#: takes some of the elements of the first one, by the others as its index; "takes", likewise, at
+#: positions along an axis, or of all.
 Kind: TypeAlias = Literal[
-    "exact", "elementwise", "sums", "products", "home", "wide", "factors", "grows", "picks", "takes"
+    "exact",
+    "dear",
+    "elementwise",
+    "sums",
+    "products",
+    "home",
+    "wide",
+    "factors",
+    "grows",
+    "picks",
+    "takes",
 ]
 _Run: TypeAlias = Callable[..., Any]
 #: Returns how many elements an array has at most that a function makes of such arguments.
@@ -258,8 +270,8 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
         array: Any = x
         near = near_of(array)
         if near is None:
-            few = what in _FEW and not arrays
-            if not admitted(array.session, (array,), 0 if few else array.nbytes):
+            often = 1 if arrays else _OFTEN.get(what, 1)
+            if not admitted(array.session, (array,), often * array.nbytes):
                 raise _RefusedError
             near = array.near
         if near is None:
@@ -288,11 +300,13 @@ def _allowed(
         return False
     if kind == "factors" and not home and nbytes > config.cutoff:
         return False
+    if kind == "dear" and not home and nbytes > LIGHT and isinstance(args[0], Array):
+        nbytes += (MOST - 1) * args[0].nbytes
     # Twice as much, for the result takes it, too
     if nbytes > nd.HALF and not is_mine(arrays[0].session, 2 * nbytes):
         few = _FEW.get(kind)
         return few is not None and few(*args, **options) <= nd.QUICK
-    if kind in ("exact", "elementwise", "picks", "products", "takes"):
+    if kind in ("exact", "dear", "elementwise", "picks", "products", "takes"):
         return True
     if kind == "sums":
         return home or not any(map(_is_of_floats, (*arrays, *args[1:], *options.values())))
@@ -382,6 +396,8 @@ def _taken(a: Any, indices: Any, axis: Any = None, *_: object, **__: object) -> 
 
 #: Kinds of functions that touch few elements of the array which they are given first -> how many.
 _FEW: dict[Kind, Callable[..., int]] = {"picks": _picked, "takes": _taken}
+#: Kinds of functions -> how often the bytes of that array count, before its elements are in reach.
+_OFTEN: dict[Kind, int] = {"picks": 0, "takes": 0, "dear": MOST}
 #: Items of an index that are no arrays.
 _STEPS = frozenset((int, slice, type(None), type(Ellipsis)))
 

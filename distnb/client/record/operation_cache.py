@@ -21,7 +21,9 @@ from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed, View
+from distnb.ops import table
 from distnb.ops.scalars import NUMBERS, NUMPYS, SMALL, VALUE_FREE
+from distnb.ops.weights import LIGHT, weight
 from distnb.wire.protocol import Apply, Create, Operand, Typed
 
 __all__ = ["OperationCache", "Template", "into", "key_of", "new", "repeat", "spec_of"]
@@ -35,8 +37,8 @@ _MOST = 4096
 class Template(NamedTuple):
     """How to do an operation: ``views`` are None for scalars; ``made`` is None for ``out=``.
 
-    ``nbytes`` are those that it reads and writes: ``large`` is what engines do, whose price is
-    ``judged_by`` so many bytes.
+    ``nbytes`` are those that it reads and writes, as many times as it weighs: ``large`` is what
+    engines do, whose price is ``judged_by`` so many bytes.
     """
 
     views: tuple[View | None, ...]
@@ -126,15 +128,20 @@ def spec_of(session: Session, x: Array) -> int:
     return x.spec
 
 
-def into(out: Array, inputs: Sequence[Any]) -> Template:
+def into(op: str, out: Array, inputs: Sequence[Any]) -> Template:
     """Return the template of an operation into a given array."""
     whole = out.dview.is_whole(out.dbase.shape)
-    nbytes = _nbytes((*inputs, out))
-    return Template(_views(inputs, out.shape), out.dview, None, whole, *_size(nbytes))
+    size = _size(op, (*inputs, out), 0)
+    return Template(_views(inputs, out.shape), out.dview, None, whole, *size)
 
 
 def new(
-    session: Session, inputs: Sequence[Any], shape: Ints, dtype: np.dtype, layout: Layout
+    session: Session,
+    op: str,
+    inputs: Sequence[Any],
+    shape: Ints,
+    dtype: np.dtype,
+    layout: Layout,
 ) -> Template:
     """Return the template of an operation that makes its result."""
     view = View.whole(shape)
@@ -142,17 +149,17 @@ def new(
     number = cache.number((shape, layout, view, dtype.char))
     need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number, Placed.whole(shape, layout))
-    nbytes = _nbytes(inputs) + prod(shape) * dtype.itemsize
-    return Template(_views(inputs, shape), view, made, True, *_size(nbytes))
+    size = _size(op, inputs, prod(shape) * dtype.itemsize)
+    return Template(_views(inputs, shape), view, made, True, *size)
 
 
-def _size(nbytes: int) -> tuple[int, bool, int]:
-    """Return the last fields of a template."""
+def _size(op: str, operands: Sequence[Any], made: int) -> tuple[int, bool, int]:
+    """Return the last fields of a template, of an operation that makes so many bytes."""
+    arrays = [x for x in operands if isinstance(x, Array)]
+    nbytes = made + sum([x.nbytes for x in arrays])
+    if nbytes > LIGHT:
+        nbytes *= weight(table.ELEMENTWISE[op].run, arrays[0].dtype)
     return nbytes, nbytes > SMALL_STEP, judged_by(nbytes)
-
-
-def _nbytes(arrays: Sequence[Any]) -> int:
-    return sum([x.nbytes for x in arrays if isinstance(x, Array)])
 
 
 def _views(inputs: Sequence[Any], shape: Ints) -> tuple[View | None, ...]:

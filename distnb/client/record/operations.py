@@ -307,11 +307,11 @@ def _template(session: Session, op: str, inputs: Sequence[Any], out: Array | Non
     (dtype,) = _result_dtypes(op, inputs, (out,), {})
     shape = broadcast_shape(inputs, (out,))
     if out is not None:
-        return operation_cache.into(out, inputs)
+        return operation_cache.into(op, out, inputs)
     arrays = [x for x in inputs if isinstance(x, Array)]
     views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
     layout = table.elementwise_layout(views, shape, session.size)
-    return operation_cache.new(session, inputs, shape, dtype, layout)
+    return operation_cache.new(session, op, inputs, shape, dtype, layout)
 
 
 def _leads(x: Any) -> bool:

@@ -21,6 +21,7 @@ from distnb.common.errors import explain
 from distnb.common.ndarrays import QUICK
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
+from distnb.ops.weights import LIGHT, weight
 
 __all__ = [
     "as_mask",
@@ -166,7 +167,7 @@ def brought_together(run: Callable[..., Any], inputs: Sequence[Any], out: Any) -
     session = away[0].session
     if any(x.session is not session for x in arrays):
         return None
-    nbytes = _touched((*inputs, one))
+    nbytes = _touched(run, (*inputs, one))
     if nbytes > QUICK or not admitted(session, away, nbytes):
         return None  # engines do it, and want them there
     return quick(run, inputs) if one is None else quick_out(run, inputs, one)
@@ -193,14 +194,18 @@ def come_in_reach(
         not away or any(np.ndim(x) for x in inputs if not isinstance(x, Array))
     ):
         return None  # its layout is another one's
-    return away if admitted(session, arrays, _touched((*inputs, *outs, where))) else None
+    return away if admitted(session, arrays, _touched(row.run, (*inputs, *outs, where))) else None
 
 
-def _touched(operands: Sequence[Any]) -> int:
-    """Return how many bytes a step reads and writes, about; many if shapes do not fit."""
+def _touched(run: np.ufunc, operands: Sequence[Any]) -> int:
+    """Return how many bytes a step reads and writes, about, as many times as it weighs.
+
+    Many if shapes do not fit.
+    """
     arrays = [x for x in operands if isinstance(x, Array | np.ndarray)]
     try:
         made = prod(broadcast_shapes(*[x.shape for x in arrays]))
     except ValueError:
         return sys.maxsize  # which is told later
-    return sum(x.nbytes for x in arrays) + made * max(x.dtype.itemsize for x in arrays)
+    nbytes = sum(x.nbytes for x in arrays) + made * max(x.dtype.itemsize for x in arrays)
+    return nbytes * weight(run, arrays[0].dtype) if nbytes > LIGHT else nbytes

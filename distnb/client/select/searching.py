@@ -112,7 +112,7 @@ def looked_up(a: Array, v: Array, side: str) -> Array:
     return out
 
 
-@stands_for(np.digitize, small="exact", scalar=True)
+@stands_for(np.digitize, small="dear", scalar=True)
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
     """Return the number of the bin of each element, as ``numpy.digitize``.
 

@@ -178,7 +178,7 @@ def _whole(part: Array, kernel: Array) -> Array:
     return found
 
 
-@stands_for(np.interp, small="exact", scalar=True)
+@stands_for(np.interp, small="dear", scalar=True)
 def interp(
     x: ArrayLike,
     xp: ArrayLike,
