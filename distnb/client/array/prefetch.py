@@ -10,6 +10,7 @@ a loop may walk through several arrays.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from time import monotonic
 from typing import NamedTuple
@@ -54,7 +55,7 @@ class _Page(NamedTuple):
             if rest or not 0 <= k < n:
                 return None
             places.append(k)
-        return self.values[(*places, ...)].copy()
+        return _one(self.values, places)
 
 
 class _Walk:
@@ -89,9 +90,7 @@ class _Walk:
         placed = Placed(x.dbase.shape, x.dbase.layout, view)
         values = session.gather(Operand(x.operand.base, view), placed, x.dtype)
         self._page = _Page(start, step, values, _state(session), monotonic() + _FRESH)
-        return values[
-            (*[(i - a) // d for i, a, d in zip(at, start, step, strict=True)], ...)
-        ].copy()
+        return _one(values, [(i - a) // d for i, a, d in zip(at, start, step, strict=True)])
 
     def _note(self, session: Session, at: Ints) -> None:
         """Take note of what is read."""
@@ -145,6 +144,11 @@ class Prefetch:
             if len(self._walks) > _WALKS:
                 del self._walks[next(iter(self._walks))]
             return walk.element(x)
+
+
+def _one(values: np.ndarray, at: Iterable[int]) -> np.ndarray:
+    """Return a copy of an element as an array of its dtype."""
+    return values[tuple([slice(k, k + 1) for k in at])].reshape(()).copy()
 
 
 def _state(session: Session) -> tuple[int, int]:
