@@ -153,6 +153,7 @@ _SCIPYS = """
 _LIBRARIES = """
     numpy numpy.polynomial pandas h5py zarr pyarrow PIL.Image matplotlib.colors networkx
     sympy.core.numbers sympy.core.sympify statsmodels.base.data sparse.numba_backend
+    matplotlib.axes._axes polars torch torch.utils.data._utils.collate
 """
 _SCIKITS = [
     "sklearn.metrics.pairwise",

@@ -383,7 +383,7 @@ def line_of(path: str, at: int) -> int:
 
 def refused(path: str, at: int, text: bytes, why: object, wanted: str) -> ValueError:
     """Return the error for a line."""
-    line = text.split(b"\n", 1)[0][:60].decode("latin-1").rstrip()
+    line = text.split(b"\n", 1)[0][:60].decode(errors="replace").rstrip()
     return ValueError(
         explain(f"file {path}, line {line_of(path, at)}", f"{line!r} ({why})", wanted, "mend it")
     )

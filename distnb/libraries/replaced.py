@@ -43,6 +43,10 @@ its classes and functions                sparse arrays, for SciPy's
 **of others**: ``fromarray``, ...        what is no array to a picture, or to Arrow beside a mask
 ``to_networkx_graph``                    matrices, which else are lists of edges
 **of statsmodels**: ``handle_data``      what is modelled, and by what
+**of Matplotlib**: ``streamplot``        velocities, which it reads one by one
+**of Polars**: ``Series``, ...           what becomes a column, or a literal; masks
+**of PyTorch**: ``from_numpy``           what becomes a tensor
+``collate``                              samples that become a batch, which may be tuples of them
 **of sparse**: ``matmul``, ``COO``, ...  what is multiplied, or made sparse
 **of SymPy**: ``converter``, ``Float``   numbers and arrays
 **of NumPy**: ``polyval``, ...           points, at which ours evaluate series
@@ -124,10 +128,15 @@ _TAKE_ARRAYS = {
         gaussian_kde.__init__ gaussian_kde.evaluate gaussian_kde.logpdf gaussian_kde.set_bandwidth
         shapiro
     """,
+    "matplotlib.axes._axes": "Axes.streamplot",
     "matplotlib.colors": "LightSource.hillshade",
     "PIL.Image": "fromarray",
     "scipy.stats._multivariate": "normal_inverse_gamma_gen._logpdf normal_inverse_gamma_gen._pdf",
     "statsmodels.base.data": "handle_data",
+    "polars.series.series": "Series.__init__ Series.filter",
+    "polars.dataframe.frame": "DataFrame.__init__ DataFrame.filter",
+    "polars.functions": "lit",
+    "torch": "from_numpy",
     "sparse.numba_backend._common": "dot matmul tensordot",
     "sparse.numba_backend._compressed.compressed": "GCXS.__init__",
     "sparse.numba_backend._coo.core": "COO.__init__",
@@ -163,6 +172,7 @@ _TAKE_KEYS = {
     "scipy.sparse._index": "IndexMixin.__setitem__",
     "pandas.core.reshape.merge": "_MergeOperation.__init__",
     "pyarrow.lib": "array scalar",
+    "torch.utils.data._utils.collate": "collate",
 }
 #: Those that keep the memory that they are given where they are told to make no copy.
 _KEEP = {

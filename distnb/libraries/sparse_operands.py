@@ -36,7 +36,10 @@ __all__ = [
 _Function = Callable[..., Any]
 
 #: What is not imported with the package that it is in.
-LATER = ("scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.linalg.interpolative")
+LATER = (
+    *("scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.linalg.interpolative"),
+    "torch.utils.data._utils.collate",
+)
 #: Operators with a dense result, which lies where the dense operand does.
 DENSE_RESULT = {
     "scipy.sparse._base": """

@@ -633,6 +633,9 @@ def test_text_that_is_no_text_of_lines(here, session):
     write_text("t.csv", rows + "3,four\n" + rows[4:])
     with pytest.raises(TypeError, match=r"text in columns \['b'\] \(line 22: '3,four'\)"):
         dnb.read_csv("t.csv")
+    write_text("t.csv", rows + "3,\N{MINUS SIGN}4\n")  # it was read as of Latin-1
+    with pytest.raises(TypeError, match="line 22: '3,\N{MINUS SIGN}4'"):
+        dnb.read_csv("t.csv")
     for data, what in (
         (rows.replace("\n", "\r").encode(), "carriage returns"),
         (rows.encode("utf-16"), "UTF-16"),

@@ -300,6 +300,9 @@ class NumpysAlone:
     def _answer(self, other):
         return ("own", other.tolist()) if type(other) is np.ndarray else NotImplemented
 
+    def __rmul__(self, other):
+        return self if isinstance(other, np.generic) else NotImplemented
+
     __add__ = __radd__ = __rpow__ = __eq__ = __ge__ = __rmatmul__ = _answer
     __hash__ = None
 
@@ -317,6 +320,8 @@ def test_operators_left_to_what_knows_numpys_arrays_alone():
     ):
         found = [step(xp.arange(3.0), NumpysAlone()) for xp in (np, dnb)]
         assert found[0] == found[1] == ("own", [0, 1, 2])
+    with setting(cutoff=0, place="engines"):  # elements of NumPy's are NumPy's scalars
+        assert type(dnb.arange(3.0)[1] * NumpysAlone()) is NumpysAlone
     with pytest.raises(TypeError):
         dnb.arange(3.0) * NumpysAlone()
     with setting(gather_budget=100), pytest.raises(dnb.GatherError):

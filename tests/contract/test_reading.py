@@ -179,6 +179,28 @@ def test_reading_ahead_in_two_arrays(session, monkeypatch):
 
 
 @pytest.mark.usefixtures("notebook")
+def test_elements_read_here_and_there_come_at_once(session, monkeypatch):
+    """As ``networkx.from_numpy_array`` reads those of edges: it asked engines for each."""
+    monkeypatch.setattr(prefetch, "_FRESH", 1e9)
+    values = np.arange(1200.0).reshape(30, 40)
+    a = dnb.asarray(values.copy())
+    places = np.random.default_rng(0).integers(0, 30, (200, 2)).tolist()
+    session.flush()
+    before = session.batches
+    assert [float(a[i, j]) for i, j in places] == [values[i, j] for i, j in places]
+    view = a[::-2, 3:].T
+    assert [float(view[i, j // 2]) for i, j in places] == [
+        values[29 - 2 * (j // 2), 3 + i] for i, j in places
+    ]
+    if a.here is None:
+        assert session.batches - before < 9
+    for i, j in places[:9]:
+        a[i, j] += 1  # each is as it is now, and nothing is fetched for one
+        values[i, j] += 1
+        assert float(a[i, j]) == values[i, j]
+
+
+@pytest.mark.usefixtures("notebook")
 def test_an_element_that_nobody_wants_is_not_copied(session):
     a = dnb.arange(1000.0)
     session.flush()

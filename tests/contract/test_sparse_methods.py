@@ -563,6 +563,29 @@ def test_one_axis_is_written(session, n):
         same(A, a)
 
 
+@pytest.mark.filterwarnings("ignore:Changing the sparsity")
+@pytest.mark.parametrize("shape", [(4, 5), (10, 12), (10, 3), ((3, 3),), (0, 0), (-1, 3)])
+def test_arrays_are_resized_in_place(session, shape):
+    a = sp.random_array((7, 9), density=0.4, rng=1, format="csr")
+    for fmt in FORMATS:
+        want, A = a.asformat(fmt).copy(), getattr(sparse, f"{fmt}_array")(a)
+        before, view = A.toarray(), A.T
+        failed = outcome(lambda want=want: want.resize(*shape))
+        assert outcome(lambda A=A: A.resize(*shape)) is failed
+        assert (A.shape, A.format, A.nnz) == (want.shape, fmt, want.nnz)
+        np.testing.assert_array_equal(A.toarray(), want.toarray())
+        if failed is None and all(A.shape):
+            np.testing.assert_allclose(A @ np.ones(A.shape[1]), want @ np.ones(A.shape[1]))
+            A[0, 0] = want[0, 0] = 5
+            np.testing.assert_array_equal(A.toarray(), want.toarray())
+        np.testing.assert_array_equal(view.toarray(), before.T)
+    row = sparse.coo_array(np.array([1.0, 0, 2]))
+    row.resize(5)
+    assert row.toarray().tolist() == [1, 0, 2, 0, 0]
+    with pytest.raises(NotImplementedError, match="got 2 lengths, expected 1 length"):
+        row.resize(2, 2)
+
+
 # -- results that have a place, and what is left out -------------------------------------------------
 
 
@@ -631,7 +654,7 @@ def test_extremes_of_what_is_stored(session, shape, fmt):
             agree(got, want)
 
 
-@pytest.mark.parametrize("name", ["todia", "tolil", "todok", "tobsr", "resize", "tensordot"])
+@pytest.mark.parametrize("name", ["todia", "tolil", "todok", "tobsr", "tensordot"])
 def test_methods_that_are_left_out_say_what_to_do(session, name):
     for fmt in FORMATS:
         with pytest.raises(AttributeError, match=f"{fmt}_array.{name}: .*; use "):

@@ -35,6 +35,7 @@ NEEDS = {
     "sparse": {"sparse": "sparse"},
     "Polars": {"pl": "polars", "pa": "pyarrow"},
     "JAX": {"jnp": "jax.numpy"},
+    "PyTorch": {"torch": "torch"},
     "xarray": {"xr": "xarray"},
     "h5py": {"h5py": "h5py"},
     "Zarr": {"zarr": "zarr"},

@@ -2,13 +2,16 @@
 
 A loop that reads element by element waits for the engines each time. When it has gone in even steps
 for a while, along one axis, the next elements come along with the one that is asked for: twice as
-many each time, as operating systems read files ahead. They hold as long as nothing is recorded but
+many each time, as operating systems read files ahead. When it goes here and there, the whole array
+comes, once it was read often enough for its size. They hold as long as nothing is recorded but
 reading and nothing is sent to the engines in any other way, and for a few milliseconds at most. So
 a loop may walk through several arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import prod
 from time import monotonic
 from typing import NamedTuple
 
@@ -16,6 +19,7 @@ import numpy as np
 
 from distnb.client.handle.array import Array
 from distnb.client.session.session import Session
+from distnb.common.config import config
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Operand
@@ -26,28 +30,32 @@ __all__ = ["Prefetch"]
 _MOST = 4096
 #: Seconds for which they hold: what others do on the engines is not known here.
 _FRESH = 0.01
+#: Bytes of an array that take about as long to come as one element.
+_AS_ONE = 1 << 18
+#: Elements that are read here and there before their whole array comes.
+_FEW = 2
 #: Arrays through which loops walk at a time.
 _WALKS = 8
 
 
 class _Page(NamedTuple):
-    """Elements at ``start + k*step`` along an axis, and how long they hold."""
+    """The elements of a box, ``step`` apart along each axis, and how long they hold."""
 
-    axis: int
     start: Ints
-    step: int
+    step: Ints
     values: np.ndarray
     state: tuple[int, int]
     until: float
 
     def find(self, at: Ints) -> np.ndarray | None:
         """Return an element, None if it is not among these."""
-        axis = self.axis
-        if at[:axis] + at[axis + 1 :] != self.start[:axis] + self.start[axis + 1 :]:
-            return None
-        k, rest = divmod(at[axis] - self.start[axis], self.step)
-        good = rest == 0 and 0 <= k < len(self.values)
-        return self.values[k : k + 1].reshape(()).copy() if good else None
+        places = []
+        for i, a, step, n in zip(at, self.start, self.step, self.values.shape, strict=True):
+            k, rest = divmod(i - a, step)
+            if rest or not 0 <= k < n:
+                return None
+            places.append(k)
+        return _one(self.values, places)
 
 
 class _Walk:
@@ -62,30 +70,33 @@ class _Walk:
         self._page: _Page | None = None
         #: Elements that were read since engines were asked.
         self._used = 1
+        #: Those since elements may have changed, or since several came at a time.
+        self._reads, self._state = 0, (0, 0)
 
     def element(self, x: Array) -> np.ndarray:
         """Return an element of an array on the engines, as it is now."""
         session, at = x.session, tuple([i for _, i in x.dview.fixed])
-        self._note(at)
+        self._note(session, at)
         found = self._kept(session, at)
         if found is not None:
             self._used += 1
             return found
-        n = self._count(session, x.dbase.shape, at)
+        start, step, counts = self._box(x, at)
         self._page, self._used = None, 1
-        if n < 2:
+        if prod(counts) < 2:
             return session.gather(x.operand, x.placed, x.dtype)
-        axis, step = self._step
-        others = tuple([pair for pair in x.dview.fixed if pair[0] != axis])
-        view = View((n,), ((axis, at[axis], step),), others)
+        self._reads = 0
+        view = View(counts, tuple(zip(range(len(counts)), start, step, strict=True)))
         placed = Placed(x.dbase.shape, x.dbase.layout, view)
         values = session.gather(Operand(x.operand.base, view), placed, x.dtype)
-        until = monotonic() + _FRESH
-        self._page = _Page(axis, at, step, values, _state(session), until)
-        return values[0:1].reshape(()).copy()
+        self._page = _Page(start, step, values, _state(session), monotonic() + _FRESH)
+        return _one(values, [(i - a) // d for i, a, d in zip(at, start, step, strict=True)])
 
-    def _note(self, at: Ints) -> None:
+    def _note(self, session: Session, at: Ints) -> None:
         """Take note of what is read."""
+        if self._state != (state := _state(session)):
+            self._reads, self._state = 0, state
+        self._reads += 1
         moved = [a for a, (i, j) in enumerate(zip(at, self._last, strict=False)) if i != j]
         step = (moved[0], at[moved[0]] - self._last[moved[0]]) if len(moved) == 1 else (-1, 0)
         self._even = step == self._step and step[1] != 0
@@ -98,13 +109,20 @@ class _Walk:
             return None
         return page.find(at)
 
-    def _count(self, session: Session, shape: Ints, at: Ints) -> int:
-        """Return how many elements to fetch, from this one on."""
-        if not self._even or not session.transport.concurrent:
-            return 1
-        axis, step = self._step
-        left = (shape[axis] - 1 - at[axis]) // step if step > 0 else at[axis] // -step
-        return min(2 * self._used, _MOST, left + 1)
+    def _box(self, x: Array, at: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the start, step and counts of what is to be fetched along with an element."""
+        shape, ones = x.dbase.shape, (1,) * len(at)
+        if x.session.transport.concurrent:
+            if self._even:
+                axis, step = self._step
+                left = (shape[axis] - 1 - at[axis]) // step if step > 0 else at[axis] // -step
+                n = min(2 * self._used, _MOST, left + 1)
+                steps, counts = ones[:axis] + (step,), ones[:axis] + (n,)
+                return at, steps + ones[axis + 1 :], counts + ones[axis + 1 :]
+            worth = min(_AS_ONE * (self._reads - _FEW), config.gather_budget)
+            if prod(shape) * x.dtype.itemsize <= worth:
+                return (0,) * len(at), ones, shape
+        return at, ones, ones
 
 
 class Prefetch:
@@ -126,6 +144,11 @@ class Prefetch:
             if len(self._walks) > _WALKS:
                 del self._walks[next(iter(self._walks))]
             return walk.element(x)
+
+
+def _one(values: np.ndarray, at: Iterable[int]) -> np.ndarray:
+    """Return a copy of an element as an array of its dtype."""
+    return values[tuple([slice(k, k + 1) for k in at])].reshape(()).copy()
 
 
 def _state(session: Session) -> tuple[int, int]:

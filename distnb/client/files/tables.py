@@ -244,7 +244,7 @@ def _first_text(
     place = located(
         text, lambda some: table_of(some, titles, [name], {name: "<f8"}, options), shown
     )
-    return place, text[place:].split(b"\n", 1)[0][:60].decode("latin-1").rstrip()
+    return place, text[place:].split(b"\n", 1)[0][:60].decode(errors="replace").rstrip()
 
 
 def read_parquet(

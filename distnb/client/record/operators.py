@@ -241,7 +241,8 @@ def left_to_other(run: Callable[[Any, Any], Any], x: Array, y: Any) -> Any:
     if answer in (None, getattr(object, method, None)):
         return NotImplemented
     found = answer(y, x)
-    return by_numpy(run, x, y) if found is NotImplemented else found
+    # what has no axes comes as NumPy's scalar, as NumPy's elements do: PyTorch takes these alone
+    return run(np.asarray(x)[()], y) if found is NotImplemented else found
 
 
 def takes_over(y: object) -> bool:

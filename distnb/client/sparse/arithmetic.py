@@ -12,9 +12,10 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.arguments import Order, order_of
+from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import check_session
+from distnb.client.handle.indexing import lengths
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
@@ -22,7 +23,9 @@ from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, laid, lined
 from distnb.client.sparse.scipys import is_matrix, is_scalar, is_scipys, product_dtype, result_of
 from distnb.client.sparse.structure import Stored
+from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.measure.quantities import counted
 
 __all__ = [
     "Arithmetic",
@@ -142,9 +145,50 @@ def fits(shape: Ints, into: Ints) -> bool:
 
 
 class Arithmetic(Sparse):
-    """Operators, by what the other operand is."""
+    """Operators, by what the other operand is; and lengths of axes, which change in place."""
 
     __hash__ = None
+
+    def resize(self, *shape: Shape) -> None:
+        """Cut the array off, or let it grow without elements, in place, as SciPy's.
+
+        Triplets stay where they are. CSR and CSC are made of theirs, as many rows (columns) on each
+        engine.
+
+        Parameters
+        ----------
+        *shape : int, or a tuple of int
+            As many lengths as the array has axes.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.csr_array([[0, 2, 0], [1, 0, 3]])
+        ...     A.resize(3, 2)
+        ...     A.toarray().to_numpy()
+        array([[0, 2],
+               [1, 0],
+               [0, 0]])
+        """
+        given: Any = shape[0] if len(shape) == 1 else shape
+        wanted = lengths(given)
+        if len(wanted) != self.ndim:
+            got, expected = counted(len(wanted), "length"), counted(self.ndim, "length")
+            raise NotImplementedError(explain("resize", got, expected, "use .reshape first"))
+        if min(wanted) < 0:
+            raise ValueError("'shape' elements cannot be negative")
+        x = self.tocoo(copy=False)
+        coords, data = x.coords, x.data
+        for d, n in enumerate(wanted):
+            if n < self.shape[d]:
+                inside = coords[d] < n
+                coords, data = tuple([c[inside] for c in coords]), data[inside]
+        self._become(x.of_triplets(coords, data, wanted).asformat(self.format))
+
+    def _become(self, x: Any) -> None:
+        """Be what was made of it."""
+        raise NotImplementedError
 
     def _plus(self, other: object, sign: int) -> Any:
         """Return the sum, or the difference."""

@@ -717,7 +717,6 @@ def issparse(x: object) -> bool:
 #: What is left out of the methods of SciPy's arrays -> what to do.
 _LEFT_OUT = {
     **{name: f"use .to_scipy().{name}()" for name in ("tobsr", "todia", "todok", "tolil")},
-    "resize": "use A[:m, :n], or x = A.tocoo() and coo_array((x.data, x.coords), shape=shape)",
     "tensordot": "use @ of arrays that are reshaped, or .to_scipy().tocoo().tensordot()",
 }
 #: Reductions to the least or greatest element -> which of two.

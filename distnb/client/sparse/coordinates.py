@@ -96,8 +96,7 @@ class coo_array(Extremes):
         if isinstance(arg1, Sparse):
             x = arg1.tocoo(copy=copy)
             x = x if dtype is None else x.astype(dtype, copy=False)
-            self._origin, self._coords = x._origin, x._coords
-            self._shape, self.data = x.shape, x.data
+            self._become(x)
             return
         at_session = session_of(session, arg1)
         if isinstance(arg1, Array) and arg1.ndim == 1:
@@ -121,8 +120,11 @@ class coo_array(Extremes):
             self._set(tuple(send[:-1]), send[-1], x.shape)
 
     def _set(self, coords: tuple[Any, ...], data: Array, shape: Shape) -> None:
-        self._coords = coords
+        self._origin, self._coords = None, coords
         self.data, self._shape = data, lengths(shape)
+
+    def _become(self, x: Any) -> None:
+        self._origin, self._coords, self._shape, self.data = x._origin, x._coords, x.shape, x.data
 
     @classmethod
     def standing_for(cls, x: Compressed) -> Any:
@@ -177,7 +179,6 @@ class coo_array(Extremes):
     def of_triplets(cls, coords: Sequence[Any], data: Array, shape: Shape) -> Any:
         """Return the array of these triplets."""
         found = cls.__new__(cls)
-        found._origin = None
         found._set(tuple(coords), data, shape)
         return found
 
@@ -243,8 +244,7 @@ class coo_array(Extremes):
 
         What is sent is what :meth:`tocsr` sends.
         """
-        x = self._summed()
-        self._origin, self._coords, self.data = x._origin, x._coords, x.data
+        self._become(self._summed())
 
     # -- other formats -----------------------------------------------------------------------
 
