@@ -167,9 +167,12 @@ def into_given(
     if _home(kind, arrays, args, options) is None:
         return None
     try:
-        in_context().run(numpys, *nears, out=near, **named)
+        found = in_context().run(numpys, *nears, out=near, **named)
     except BaseException as error:
         return refused(error)
+    if type(found) is ndarray and found is not near:  # ``fft.ifft2`` forgets what it was given
+        FLAGS.clear()
+        return None
     if not stayed(out, near):
         out[...] = near  # type: ignore[index]
     if FLAGS:
