@@ -87,6 +87,9 @@ def test_trapezoid(session):
         lambda y, x: np.trapezoid(y, x),
         lambda y, x: np.trapezoid(y, y, axis=0),
         lambda y, x: np.trapezoid(y, x, axis=2),
+        lambda y, x: np.trapezoid(x, y),
+        lambda y, x: np.trapezoid(x, dx=y[:3, :1]),
+        lambda y, x: np.trapezoid(y, dx=np.ones((2, 1, 1)), axis=1),
     ):
         agree(lambda f=call: f(y, x), lambda f=call: f(a, x), 1e-12)
         agree(lambda f=call: f(y, x), lambda f=call: f(a, dnb.array(x)), 1e-12)

@@ -424,6 +424,9 @@ def test_error_states(session, recwarn):
     with np.errstate(over="log", call=log):
         dnb.exp(1e300 * x)
     assert log.getvalue().startswith("Warning: overflow encountered in exp")
+    for how in ("call", "log"):
+        with np.errstate(over=how, call=None), pytest.raises(NameError, match="for overflow"):
+            dnb.exp(1e300 * x)
     with np.errstate(divide="ignore"):
         same(y, 1 / np.array([1.0, 0.0, -1.0, 4.0, 1e-300]))
     assert not recwarn.list

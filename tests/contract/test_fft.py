@@ -13,7 +13,7 @@ from distnb import testing
 from distnb.client.signal import fft_commands
 from distnb.engines.collectives import fourier as fourier_of_engines
 from distnb.engines.collectives import pencils
-from tests.contract.support import DTYPES, agree, measured, on_engines, pair, same, thin
+from tests.contract.support import DTYPES, agree, measured, on_engines, pair, same, setting, thin
 from tests.tiers import examples
 
 pytestmark = pytest.mark.ways("one", "four")
@@ -420,6 +420,17 @@ def test_given_outputs(session):
     close(out, np.fft.fft(x, axis=0))
     assert np.fft.fftn(dnb.array(x), out=out) is out
     close(out, np.fft.fftn(x))
+
+
+@pytest.mark.parametrize("name", ["hfft", "ifft2", "irfft2"])
+@pytest.mark.parametrize("cutoff", [0, 1 << 20])
+def test_outputs_that_numpys_own_forget(session, name, cutoff):
+    x = data((6, 4))
+    expected = getattr(np.fft, name)(x)
+    with setting(place="auto", cutoff=cutoff):
+        out = dnb.zeros(expected.shape, expected.dtype)
+        assert getattr(dnb.fft, name)(dnb.array(x), out=out) is out
+        close(out, expected)
 
 
 def test_frequencies(session):

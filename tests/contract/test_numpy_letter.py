@@ -112,6 +112,7 @@ CASES = {
         "xp.polymul(A([0.0, 1]), A([3.0, 1]))",
         "xp.polymul(A([0.0, 0]), A([3.0, 1]))",
         "xp.polymul(A([0, 0, 2]), A([1, 2]))",
+        "xp.polymul(A([]), A([1, 2]))",
     ),
     "known means": (
         "A([1.0, 2, 4]).std(mean=2.0)",
@@ -1314,6 +1315,10 @@ BINS = "1,nan,3|nan,1|nan,1,2|1,nan|1,2,nan,nan|nan,2,1|1,1|1,1,0,2|1,1,2,2,3|3,
     [
         lambda xp, a: xp.select([a > 1], [a], default=300),
         lambda xp, a: xp.select([a > 1], [300], default=a),
+        *(lambda xp, a, n=n: xp.select([a < 1, a > 1], [np.uint8(1), n]) for n in (3, -1, 300)),
+        lambda xp, a: xp.select([a < 1, a > 1], [a.astype("u1"), a.astype("i8")]),
+        lambda xp, a: xp.select([a > 1], [a.astype("u1")], default=a.astype("f8")),
+        lambda xp, a: xp.select([a > 1], [a], default=np.datetime64("2020")),
         lambda xp, a: xp.take(a, np.array([2**64 - 1, 1], "u8")),
         lambda xp, a: xp.searchsorted(a, [2**70, -(2**70)]),
         lambda xp, a: xp.logical_and.accumulate(a[1:], out=xp.zeros(3)),
@@ -1324,6 +1329,26 @@ BINS = "1,nan,3|nan,1|nan,1,2|1,nan|1,2,nan,nan|nan,2,1|1,1|1,1,0,2|1,1,2,2,3|3,
 def test_numbers_out_of_the_way(session, call, place):
     with setting(place=place, cutoff=0 if place == "engines" else 1 << 20):
         agree(lambda: call(np, ROWS), lambda: call(dnb, dnb.array(ROWS)))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.flat.__setitem__(slice(None, None, 2), x.T),
+        lambda x: x.flat.__setitem__(slice(None), x[::-1]),
+        lambda x: setattr(x, "flat", x[::-1]),
+        lambda x: setattr(x[0], "flat", x[0, ::-1]),
+        lambda x: setattr(x.T, "flat", x),
+    ],
+)
+def test_flat_of_what_overlaps_reads_what_it_has_written(session, write):
+    def run(x):
+        write(x)
+        return x
+
+    with setting(place="auto", cutoff=1 << 20):
+        x = np.arange(24.0).reshape(4, 6)
+        agree(lambda: run(x.copy()), lambda: run(dnb.array(x)))
 
 
 def test_arrays_of_one_shape_are_broadcast_as_they_are(session):

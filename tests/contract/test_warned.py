@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from tests.contract.support import same, setting
 
 pytestmark = pytest.mark.usefixtures("session")
 
@@ -48,3 +49,19 @@ def test_filters_by_module_are_obeyed(monkeypatch):
         warnings.filterwarnings("error", category=RuntimeWarning, module=__name__)
         with pytest.raises(RuntimeWarning, match="All-NaN"):
             dnb.nanmax(dnb.full(3, np.nan))
+
+
+@pytest.mark.parametrize("dtype", ["O", "g"])
+def test_what_a_refused_line_would_warn_of_is_not_told_of_the_next(dtype):
+    x = dnb.ones(3)
+    with setting(place="auto", cutoff=1 << 20), np.errstate(all="raise"):
+        with pytest.raises(TypeError, match="dtype"):
+            dnb.linspace(-1.7e308, 1.7e308, 3, dtype=dtype)
+        assert (x + 1).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("step", [-2, -1])
+def test_ranges_that_fall_do_not_warn(step):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(dnb.arange(5, 0, step, dtype="u1"), np.arange(5, 0, step, dtype="u1"))

@@ -1200,7 +1200,7 @@ class DistArray(Array):
     @flat.setter
     def flat(self, value: ArrayLike) -> None:
         check_settable(self, "flat")
-        Flat(self)[:] = value
+        Flat(self).assign(value)
 
     @property
     def dtype(self) -> np.dtype:

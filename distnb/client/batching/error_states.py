@@ -46,6 +46,11 @@ _SPELLED = {
     "contract": "multiply",
     "scatter": "at",
 }
+#: What NumPy says where ``np.seterrcall`` was not told of a function, or of a file.
+_NO_HANDLER = {
+    "call": "python callback specified for {} (in {}) but no function found.",
+    "log": "log specified for {} (in {}) but no object with write method found.",
+}
 #: Where NumPy keeps its settings: another object whenever they change; None if it does not tell.
 SETTINGS: Any = getattr(umath, "_extobj_contextvar", None)
 
@@ -70,9 +75,11 @@ def tell(state: ErrorState, kinds: Iterable[str], what: str, place: Callable[[],
             warn_at(place(), text, RuntimeWarning)
         elif how == "print":
             print(f"Warning: {text}")
-        elif how == "call" and state.handler is not None:
+        elif how in ("call", "log") and state.handler is None:
+            raise NameError(_NO_HANDLER[how].format(kind, text.partition(" in ")[2]))
+        elif how == "call":
             state.handler(kind, flag)
-        elif how == "log" and state.handler is not None:
+        elif how == "log":
             state.handler.write(f"Warning: {text}\n")
 
 

@@ -296,8 +296,9 @@ def trapezoid(
     width: Any = dx
     if x is not None:
         points = x if isinstance(x, Array) else np.asarray(x)
-        width = np.diff(points, axis=0 if points.ndim == 1 else d)
+        width = np.diff(points, axis=0 if points.ndim == 1 else axis)
         if points.ndim == 1:
             width = width[(slice(None), *(None,) * (values.ndim - d - 1))]
     both = _part(values, d, 1, None) + _part(values, d, None, -1)
-    return reduce("sum", elementwise("divide", width * both, 2.0), d)
+    areas = elementwise("divide", width * both, 2.0)
+    return reduce("sum", areas, one_axis(axis, areas.ndim))

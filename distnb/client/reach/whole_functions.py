@@ -91,7 +91,7 @@ def made(
         return left(error)
     usual = type(found) is ndarray and found.dtype in STORABLE
     if not usual and not _is_result(found):
-        return None
+        return _not_taken()
     if FLAGS:
         tell(numpys.__name__)
     session = need(None)
@@ -136,7 +136,7 @@ def step(
     plain = type(found) is ndarray and found.base is None and found.dtype in STORABLE
     good = plain or type(found) in SCALARS  # these are most of what comes
     if not good and (not _is_result(found) or _shows(found, [*nears, *named.values()])):
-        return None
+        return _not_taken()
     if FLAGS:
         tell(numpys.__name__)
     if good and not plain:
@@ -179,14 +179,21 @@ def into_given(
     if _home(kind, arrays, args, options) is None:
         return None
     try:
-        in_context().run(numpys, *nears, out=near, **named)
+        found = in_context().run(numpys, *nears, out=near, **named)
     except BaseException as error:
         return refused(error)
+    if type(found) is ndarray and found is not near:  # ``fft.ifft2`` forgets what it was given
+        return _not_taken()
     if not stayed(out, near):
         out[...] = near  # type: ignore[index]
     if FLAGS:
         tell(numpys.__name__)
     return out
+
+
+def _not_taken() -> None:
+    """Forget what NumPy warned of: the long way does the same again, and warns itself."""
+    FLAGS.clear()
 
 
 def _named(options: dict[str, Any], arrays: list[Any], kind: Kind) -> dict[str, Any]:
@@ -252,6 +259,7 @@ def written_in_reach(
         return False
     if not stayed(x, nears[0]):
         if kind != "picks":
+            FLAGS.clear()
             return False  # it is done once more, elsewhere
         x[args[0]] = nears[0][nears[1]]
     if FLAGS:

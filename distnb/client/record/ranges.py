@@ -134,7 +134,7 @@ def arange(
             explain("length", (stop - start) / step, "a finite number", "check stop")
         ) from None
     one, two = first.astype({"?": np.int8, "e": np.float32}.get(kind.char, kind))
-    low, gap = one.item(), (two - one).item()
+    low, gap = one.item(), np.subtract(two, one).item()  # which wraps without a warning
     return made((n,), kind, dist, grid, session, ("index", 0, low, gap), "C", like)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -540,18 +540,29 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
         c if type(c) in (int, float, complex) or isinstance(c, Array) else np.asarray(c)
         for c in (*choicelist, default)
     ]
-    dtype = np.result_type(*(c.dtype if isinstance(c, Array) else c for c in choices))
+    dtype = _common(choices)
     found = _as(choices[-1], dtype)
     for i in reversed(range(len(condlist))):
         cond = condlist[i] if isinstance(condlist[i], Array) else np.asarray(condlist[i])
         if cond.dtype != bool:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
         cond = cond if isinstance(cond, Array) else asarray(cond, session=session)
-        found = elementwise("where", cond, _as(choices[i], dtype), found, order="C")
+        found = elementwise("where", cond, _as(choices[i], dtype, "same_kind"), found, order="C")
     return found
 
 
-def _as(x: Elements | complex, dtype: np.dtype) -> Any:
-    """Return a choice of a dtype; integers of Python's that it cannot hold wrap, as in NumPy."""
+def _common(choices: Sequence[Elements | complex]) -> np.dtype:
+    """Return the dtype of what ``select`` chooses from."""
+    try:
+        return np.result_type(*(c.dtype if isinstance(c, Array) else c for c in choices))
+    except TypeError as error:
+        what = "Choicelist and default value do not have a common dtype"
+        raise TypeError(f"{what}: {error}") from None
+
+
+def _as(
+    x: Elements | complex, dtype: np.dtype, rule: Literal["same_kind", "unsafe"] = "unsafe"
+) -> Any:
+    """Return a choice of a dtype, to which it may be cast; integers of Python's are int64 first."""
     x = x if hasattr(x, "astype") else np.asarray(x)
-    return x.astype(dtype, copy=False)
+    return x.astype(dtype, casting=rule, copy=False)

@@ -16,6 +16,7 @@ from distnb.client.handle.host_arrays import stored
 from distnb.client.reach.admission import brought
 from distnb.client.reach.aliasing import outline
 from distnb.client.reach.small_steps import store
+from distnb.client.reach.whole_functions import written_in_reach
 from distnb.client.record.creation import asarray
 from distnb.client.record.operations import assign
 from distnb.client.session.session import Session
@@ -25,6 +26,8 @@ from distnb.geometry.layout import Ints
 
 __all__ = ["Flat"]
 
+#: Does ``x.flat = value``, for which NumPy first copies what is not in C order.
+_SET = vars(np.ndarray)["flat"].__set__
 #: Axes of arrays whose elements NumPy walks over.
 _MOST_FLAT = 32
 #: Elements that come at a time, at first and at most.
@@ -135,6 +138,9 @@ class Flat(Readable):
         if type(key) is int and store(x, self._index(key), value):
             return
         key = _flat_key(key, len(self))
+        # Of an array that overlaps NumPy reads what it has written
+        if written_in_reach("cast", _put, "exact", x, value, key):
+            return
         if not isinstance(value, Array | np.ndarray | np.generic):
             value = _held(value, x.dtype, key)
         if _is_integer(key):
@@ -152,11 +158,21 @@ class Flat(Readable):
         if not shown:
             assign(x, reshape(flat, x.shape))
 
+    def assign(self, value: ArrayLike) -> None:
+        """Assign to all elements, as ``x.flat = value``."""
+        if not written_in_reach("cast", _SET, "exact", self.base, value):
+            self[:] = value
+
     def _index(self, key: SupportsIndex) -> tuple[Any, ...]:
         i, n = operator.index(key), self.base.size
         if not -n <= i < n:
             raise IndexError(f"index {i} is out of bounds for size {n}")
         return _place(i % n, self.base.shape)
+
+
+def _put(x: np.ndarray, value: np.ndarray, key: slice) -> None:
+    """Assign to elements in C order."""
+    x.flat[key] = value
 
 
 def _repeated(value: ArrayLike, key: Any, flat: Array) -> Array:

@@ -189,7 +189,9 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 def _leading(x: Array) -> Array:
     """Return coefficients from the first that is not 0."""
-    if not x.size or bool(x[0] != 0):
+    if not x.size:
+        return asarray(np.zeros(1, x.dtype), session=x.session)
+    if bool(x[0] != 0):
         return x
     places = flatnonzero(x)
     return x[int(places[0]) :] if places.size else x[-1:]
