@@ -202,7 +202,8 @@ def _is_number(x: Any) -> bool:
 class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     """Make a function of arrays of a function of scalars, as ``numpy.vectorize``.
 
-    It is called for each element, on the engine that holds it; what is sent, and what it must not
+    It is called for each element, on the engine that holds it, or in the notebook for few elements
+    in reach, if it was brief for the first ones; what is sent, and what it must not
     depend on, is as in :func:`distnb.map`. Distributed arrays that it uses are read, within the
     gather budget: each engine gets all of them, and cannot write there. It can be a decorator.
 
@@ -255,7 +256,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         if self.signature is not None:
             return self._of_stacks(called, given)
         ins = map_operands(given)
-        kinds, seconds = (self.otypes, inf) if self.otypes else _of_first(called, ins)
+        kinds, seconds = _of_first(called, ins) if self.otypes is None else (self.otypes, inf)
         dtypes = tuple(numeric(d) for d in kinds)
         called = called._replace(otypes="".join(d.char for d in dtypes))
         name = calling.name_of(self.pyfunc)
