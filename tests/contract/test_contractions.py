@@ -191,3 +191,27 @@ def test_what_is_sent(session):
     assert sum(sent) == 0
     same(c, np.full((2 * session.size, 5), 12.0))
     same(e, np.ones(9))
+
+
+def test_the_order_of_products_is_found_once(session, monkeypatch):
+    """As it takes longer than small products; a list that says it is taken as it is."""
+    found = []
+    path_of = np.einsum_path
+
+    def counted(text, *arrays, **options):
+        found.append(text)
+        return path_of(text, *arrays, **options)
+
+    monkeypatch.setattr(np, "einsum_path", counted)
+    a = numbered((6, 6))
+    x = dnb.array(a, dist="block")
+    for _ in range(3):
+        same(dnb.einsum("pq->qp", x), a.T)
+        same(dnb.einsum("pq,qr,rp->q", x, x, x), np.einsum("pq,qr,rp->q", a, a, a))
+        given = ["einsum_path", (1, 2), (0, 1)]
+        same(dnb.einsum("pq,qr,rs->ps", x, x, x, optimize=given), a @ (a @ a))
+        with pytest.raises(ValueError, match="subscript"):
+            dnb.einsum("pqr->p", x)
+    assert found.count("pq->qp") <= 1
+    assert found.count("pq,qr,rp->q") <= 1
+    same(dnb.einsum("pq->qp", x[:, :2]), a[:, :2].T)

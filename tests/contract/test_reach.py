@@ -20,7 +20,7 @@ from distnb.client.array import distarray
 from distnb.client.handle import array
 from distnb.client.linalg import factorizations, products
 from distnb.client.math import composed, ufuncs
-from distnb.client.reach import pace, small_steps, whole_functions
+from distnb.client.reach import admission, pace, small_steps, whole_functions
 from distnb.client.recovery import shared_memory
 from distnb.client.session import large_steps
 from distnb.ops import table
@@ -252,6 +252,24 @@ def test_few_elements_are_taken_of_and_put_into_large_arrays_at_once(session):
         same(x, a)
         with pytest.raises(IndexError, match="out of bounds"):
             np.put(x, [a.size], 1)
+
+
+def test_few_elements_are_looked_up_in_large_arrays_at_once(session, monkeypatch):
+    """Whoever's large steps are: what counts is what is touched, if nothing is cast."""
+    a = numbered((1_000_000,))
+    monkeypatch.setattr(pace.Paces, "is_small", lambda self, session, nbytes: nbytes < 1 << 20)
+    with setting(cutoff=1 << 10):
+        x, few = dnb.array(a, dist="block"), dnb.array([3.5, -1, 1e9], dist="block")
+        session.flush()
+        before = session.batches
+        for k in range(4):
+            same(np.searchsorted(x, k), np.searchsorted(a, k))
+            same(x.searchsorted([k, 7.0], side="right"), a.searchsorted([k, 7.0], side="right"))
+            same(np.searchsorted(v=few, a=x), np.searchsorted(a, [3.5, -1, 1e9]))
+            same(np.searchsorted(a[:9], few), np.searchsorted(a[:9], [3.5, -1, 1e9]))
+        assert session.batches == before
+        same(np.searchsorted(x, a), np.searchsorted(a, a))
+        assert session.batches > before
 
 
 def test_large_products_are_the_notebooks_if_blas_has_all_cores_there(session, monkeypatch):
@@ -620,6 +638,41 @@ def test_few_elements_of_a_large_array_take_no_batch(session, key):
         np.add.at(x, at, 2)
     assert session.connection.batches == before
     same(a, x)
+
+
+CALLED = {
+    "rows": lambda x: np.apply_along_axis(np.sum, 1, x[:40]),
+    "columns": lambda x: np.apply_along_axis(lambda c: np.outer(c, c)[:2], 0, x[3:6, ::2]),
+    "turned": lambda x: np.apply_along_axis(np.sort, 0, x.T[:, 5:8]),
+    "elements": lambda x: dnb.vectorize(lambda n: n % 3)(x[::100, 3]),
+    "two": lambda x: dnb.vectorize(lambda m, n: (m + n, int(m)))(x[2:4, :5], x[7, :5])[1],
+    "in their order": lambda x: dnb.vectorize(abs)(x.T[:4, :3]),
+    "one": lambda x: dnb.vectorize(abs)(x[2, 3, None][0]),
+}
+
+
+@pytest.mark.cases(5)
+@pytest.mark.parametrize("dist", DISTS[:3], ids=str)
+@pytest.mark.parametrize("name", CALLED)
+def test_a_function_that_is_brief_takes_no_batch(session, monkeypatch, name, dist):
+    """And its results lie as those of engines, which are asked where it takes its time."""
+    a = numbered((600, 50))
+    with setting(cutoff=1 << 10):
+        x = dnb.array(a, dist=dist)
+        session.flush()
+        assert x[0, 0].item() == a[0, 0]
+        found = []
+        for seconds in (np.inf, -1.0):
+            monkeypatch.setattr(admission, "_BRIEF", seconds)
+            session.flush()
+            before = session.batches
+            y = CALLED[name](x)
+            found.append(facts_of(y))
+            assert np.isfinite(seconds) or session.batches == before
+            same(y, CALLED[name](a))
+            y[...] = 1  # it is its own
+        assert found[0] == found[1]
+        same(x, a)
 
 
 @given(hnp.array_shapes(max_dims=4, max_side=4), st.data())

@@ -222,7 +222,9 @@ def _position(frame: FrameType | None) -> tuple[str, int]:
 
 def _is_library(name: str) -> bool:
     """Tell whether code is distnb's or NumPy's own, and remember it."""
-    if name.startswith((_HERE, _NUMPY)) or _NUMBA in name:
+    if name in _USERS:
+        return False
+    if name in _LIBRARY or name.startswith((_HERE, _NUMPY)) or _NUMBA in name:
         _LIBRARY.add(name)
         return True
     if not name.startswith(_OTHERS) and name != _OF_TEXT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from distnb.client.record.eager import delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
 
 __all__ = ["einsum", "einsum_path"]
 
@@ -131,13 +133,24 @@ def _in_reach(text: str, arrays: Sequence[Array], dtype: np.dtype, casting: str)
     return fresh(session, found, layout)
 
 
-def _path(text: str, arrays: Sequence[Array], **options: Any) -> list[Any]:
+def _path(
+    text: str, arrays: Sequence[Array], optimize: bool | str | Sequence[Any] = "greedy"
+) -> list[Any]:
     """Return in which order NumPy would contract arrays; raise what ``numpy.einsum`` raises."""
+    known = isinstance(optimize, bool | str)  # else it may be a list
+    find = _path_of if known else _path_of.__wrapped__
     try:
-        return np.einsum_path(text, *map(_stand_in, arrays), **options)[0]
+        return find(text, tuple([x.shape for x in arrays]), optimize)
     except IndexError as error:
         wrong = "einstein sum subscripts string contains too few subscripts for an operand"
         raise ValueError(wrong) from error
+
+
+@functools.lru_cache(256)
+def _path_of(text: str, shapes: tuple[Ints, ...], optimize: bool | str) -> list[Any]:
+    """Return NumPy's path for arrays of such shapes; small products take less than finding it."""
+    stand_ins = [np.broadcast_to(np.empty(()), shape) for shape in shapes]
+    return np.einsum_path(text, *stand_ins, optimize=optimize)[0]
 
 
 def _is_view(text: str, arrays: Sequence[Array]) -> bool:

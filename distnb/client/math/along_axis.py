@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import inf, prod
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import in_layout
+from distnb.client.handle.fields import fresh
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.blocks import record_call
@@ -18,6 +20,7 @@ from distnb.client.math.core_axes import core_axes
 from distnb.client.math.mapping import constant, map_operands, mapped
 from distnb.client.math.pickling import pickled
 from distnb.client.math.stacks import Made, recorded
+from distnb.client.reach.admission import near_if_brief
 from distnb.client.reach.kept_order import axes_of, in_their_order
 from distnb.client.record.creation import array, asarray, zeros_like
 from distnb.client.record.eager import arrays_of, at_once, session_of
@@ -40,7 +43,8 @@ def apply_along_axis(
     Each engine calls it for the slices that it holds; an array whose slices are split is
     redistributed first. The function goes along as in :func:`distnb.map`, and must not write to its
     slice; distributed arrays that it uses are read, within the gather budget. It is called once
-    more, in the notebook, for the first slice, which is read to find out dtype and shape. For an
+    more, in the notebook, for the first slice, which is read to find out dtype and shape; where all
+    would take less than 3 ms there, of an array in reach, it is called there for all. For an
     array of one axis it is called once, in the notebook, with the distributed array, to which it
     may write. Functions of NumPy with an ``axis`` are faster.
 
@@ -80,18 +84,25 @@ def apply_along_axis(
             return found
     fixed = {key: constant(value) for key, value in kwargs.items()}
     called = calling.Slices(func1d, tuple([constant(a) for a in args]), fixed)
-    text = pickled(called, reads=True)
     first = np.asarray(x[tuple([slice(None) if k == d else 0 for k in range(x.ndim)])])
+    began = perf_counter()
     one = called(first)
+    seconds = perf_counter() - began
     if not one.size:  # engines would have nothing to put there, and not call it
         numpys: Any = np.apply_along_axis
         return asarray(numpys(called, d, x.__array__()), session=x.session)
     layout = _with_whole(x, d)
-    source = in_layout(x, layout)
     shape = (*x.shape[:d], *one.shape, *x.shape[d + 1 :])
     axes = (*layout.axes[:d], *(Whole(),) * one.ndim, *layout.axes[d + 1 :])
     dims = (*layout.dims[:d], *(-1,) * one.ndim, *layout.dims[d + 1 :])
     where = Layout(layout.grid, axes, dims)
+    slices = prod((*x.shape[:d], *x.shape[d + 1 :]))
+    nears = near_if_brief([x], slices * one.nbytes, slices * seconds)
+    if nears is not None:
+        found = watched("apply_along_axis", np.apply_along_axis, called, d, *nears)
+        return fresh(x.session, np.array(found, numeric(one.dtype), order="C"), where)
+    text = pickled(called, reads=True)
+    source = in_layout(x, layout)
     out = create(x.session, shape, numeric(one.dtype), where, ("empty",))
     name = calling.name_of(func1d)
     record_call("apply_along_axis", text, name, (out,), (source,), d, one.shape)
@@ -191,7 +202,8 @@ def _is_number(x: Any) -> bool:
 class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     """Make a function of arrays of a function of scalars, as ``numpy.vectorize``.
 
-    It is called for each element, on the engine that holds it; what is sent, and what it must not
+    It is called for each element, on the engine that holds it, or in the notebook for few elements
+    in reach, if it was brief for the first ones; what is sent, and what it must not
     depend on, is as in :func:`distnb.map`. Distributed arrays that it uses are read, within the
     gather budget: each engine gets all of them, and cannot write there. It can be a decorator.
 
@@ -244,10 +256,11 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         if self.signature is not None:
             return self._of_stacks(called, given)
         ins = map_operands(given)
-        kinds = _of_first(called, ins) if self.otypes is None else self.otypes
+        kinds, seconds = _of_first(called, ins) if self.otypes is None else (self.otypes, inf)
         dtypes = tuple(numeric(d) for d in kinds)
         called = called._replace(otypes="".join(d.char for d in dtypes))
-        run = lambda *x: mapped(called, calling.name_of(self.pyfunc), x, dtypes)  # noqa: E731
+        name = calling.name_of(self.pyfunc)
+        run = lambda *x: mapped(called, name, x, dtypes, seconds)  # noqa: E731
         found = in_their_order(run, ins, axes_of(ins))
         for each in found if isinstance(found, tuple) else (found,):
             each.single = False  # NumPy's are arrays, also of no axes
@@ -276,12 +289,16 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def _of_first(called: calling.Elements, ins: Sequence[Any]) -> list[np.dtype]:
-    """Return the dtypes of what a function returns for the first elements."""
+def _of_first(called: calling.Elements, ins: Sequence[Any]) -> tuple[list[np.dtype], float]:
+    """Return the dtypes of what a function returns for the first elements, and its seconds."""
     if any(0 in np.shape(x) for x in ins):
         raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-    found = called.one(*map(_first, ins))
-    return [np.asarray(one).dtype for one in (found if isinstance(found, tuple) else (found,))]
+    firsts = [_first(x) for x in ins]
+    began = perf_counter()
+    found = called.one(*firsts)
+    seconds = perf_counter() - began
+    many = found if isinstance(found, tuple) else (found,)
+    return [np.asarray(one).dtype for one in many], seconds
 
 
 def _first(x: ArrayLike) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, numeric
-from distnb.client.handle.fields import fits
+from distnb.client.handle.fields import fits, is_away
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.operands import understood
 from distnb.client.math.pickling import pickled
 from distnb.client.math.ufuncs import copyto
+from distnb.client.reach.admission import near_if_brief
 from distnb.client.reach.kept_order import axes_of, in_their_order
+from distnb.client.reach.small_views import laid
 from distnb.client.record.creation import asarray, empty_like, refuse_masked
 from distnb.client.record.eager import arrays_of, session_of
 from distnb.client.record.operations import broadcast_shape, on_engines
@@ -153,18 +155,32 @@ def _asked(function: Callable[..., Any], ins: Sequence[Any]) -> _Dtypes:
 
 
 def mapped(
-    function: Callable[..., Any] | calling.Elements, name: str, ins: Sequence[Any], dtypes: _Dtypes
+    function: Callable[..., Any] | calling.Elements,
+    name: str,
+    ins: Sequence[Any],
+    dtypes: _Dtypes,
+    seconds: float = inf,
 ) -> Any:
-    """Call a function where the arrays are; return its results."""
+    """Call a function where the arrays are; return its results.
+
+    ``seconds`` is what one element takes in the notebook, where few are computed then.
+    """
     session = next(x for x in ins if isinstance(x, Array)).session
     shape = broadcast_shape(ins, ())
     small = all(fits(prod(shape) * d.itemsize) for d in dtypes)
     none = (None,) * len(dtypes)
+    run = partial(_in_notebook, function, name, shape, dtypes)
+    arrays = [x for x in ins if isinstance(x, Array)]
+    nbytes = prod(shape) * sum([d.itemsize for d in dtypes])
     if small and all_here(ins, session):
-        found = tuple(np.empty(shape, d) for d in dtypes)
-        args = [_spread(x, shape) for x in ins]
-        host_arrays.watched(f"map ({name})", calling.run, function, *args, out=found)
+        given: list[Any] = [x.here if isinstance(x, Array) else x for x in ins]
+        found = run(given)
         results = host_arrays.delivered(session, found, none)
+    elif nears := near_if_brief(arrays, nbytes, prod(shape) * seconds):
+        given = [nears.pop(0) if isinstance(x, Array) else x for x in ins]
+        found = run(given)
+        away = [x for x in arrays if is_away(x)]
+        results = host_arrays.delivered(session, found, none, lambda s, f: laid(s, f, away))
     else:
         session.check_open()
         number = session.functions.number(pickled(function, isinstance(function, calling.Elements)))
@@ -174,9 +190,22 @@ def mapped(
     return results[0] if len(results) == 1 else results
 
 
-def _spread(x: ArrayLike, shape: Ints) -> Any:
+def _in_notebook(
+    function: Callable[..., Any] | calling.Elements,
+    name: str,
+    shape: Ints,
+    dtypes: _Dtypes,
+    ins: Sequence[ArrayLike],
+) -> tuple[np.ndarray, ...]:
+    """Return what a function makes of operands in the notebook."""
+    found = tuple([np.empty(shape, d) for d in dtypes])
+    args = [_spread(x, shape) for x in ins]
+    host_arrays.watched(f"map ({name})", calling.run, function, *args, out=found)
+    return found
+
+
+def _spread(found: ArrayLike, shape: Ints) -> Any:
     """Return an operand in the notebook as the function gets it."""
-    found = x.here if isinstance(x, Array) else x
     if not isinstance(found, np.ndarray) or (shape and found.shape == shape):
         return found
     return np.broadcast_to(found, shape) if found.ndim or not shape else found[()]

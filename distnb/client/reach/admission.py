@@ -13,7 +13,7 @@ engines once is cheaper than their next steps would be. Where large steps and sm
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -35,6 +35,7 @@ __all__ = [
     "element",
     "is_mine",
     "mask_counted",
+    "near_if_brief",
     "read_of",
 ]
 
@@ -42,6 +43,8 @@ __all__ = [
 _MOVED = 8 << 20
 #: Bases of which it is remembered how often they were wanted.
 _REMEMBERED = 4096
+#: Seconds of calls of a user's function that engines would take to be asked.
+_BRIEF = 3e-3
 #: Bytes of one that cannot lie in the segment that are worth fetching, and at most.
 _FETCHED, _MOST_FETCHED = 1 << 19, 1 << 26
 
@@ -77,6 +80,21 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
             return False
         pace.waited(session)
     return True
+
+
+def near_if_brief(arrays: Sequence[Array], nbytes: int, seconds: float) -> list[Any] | None:
+    """Return arrays as NumPy's if the notebook is to call a user's function with them, else None.
+
+    Those calls would take so many seconds there, for ``nbytes`` of results.
+    """
+    session, nbytes = arrays[0].session, nbytes + sum([x.nbytes for x in arrays])
+    if seconds > _BRIEF or any(x.session is not session for x in arrays):
+        return None
+    if not admitted(session, arrays, nbytes):
+        return None
+    nears = [x.near for x in arrays]
+    # Another thread may have given one to engines
+    return None if any(near is None for near in nears) else nears
 
 
 def _unmade(base: Base) -> bool:

@@ -42,7 +42,7 @@ __all__ = ["Kind", "Makes", "into_given", "made", "put_in_reach", "step", "writt
 #: of its operands as its shape; "factors", likewise, and engines, too, take LAPACK's for at most
 #: ``config.cutoff`` bytes; "grows", its result may be much larger than the operands; "picks", it
 #: takes some of the elements of the first one, by the others as its index; "takes", likewise, at
-#: positions along an axis, or of all.
+#: positions along an axis, or of all; "seeks", it looks up the second one in the first.
 Kind: TypeAlias = Literal[
     "exact",
     "dear",
@@ -55,6 +55,7 @@ Kind: TypeAlias = Literal[
     "grows",
     "picks",
     "takes",
+    "seeks",
 ]
 _Run: TypeAlias = Callable[..., Any]
 #: Returns how many elements an array has at most that a function makes of such arguments.
@@ -314,7 +315,7 @@ def _allowed(
     if nbytes > nd.HALF and not is_mine(arrays[0].session, 2 * nbytes):
         few = _FEW.get(kind)
         return few is not None and few(*args, **options) <= nd.QUICK
-    if kind in ("exact", "dear", "elementwise", "picks", "products", "takes"):
+    if kind in ("exact", "dear", "elementwise", "picks", "products", "seeks", "takes"):
         return True
     if kind == "sums":
         return home or not any(map(_is_of_floats, (*arrays, *args[1:], *options.values())))
@@ -402,10 +403,21 @@ def _taken(a: Any, indices: Any, axis: Any = None, *_: object, **__: object) -> 
     return int(at.nbytes + at.size * each)
 
 
+def _sought(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None) -> int:
+    """Return bytes that are touched to look elements up in a sorted array; all if it is cast.
+
+    Arguments are those of ``np.searchsorted``, by their names, too.
+    """
+    line, what = _elements(a), _elements(v)
+    if sorter is not None or np.result_type(line.dtype, what.dtype) != line.dtype:
+        return int(line.nbytes + what.nbytes)
+    return int(what.nbytes) * int(line.size).bit_length()
+
+
 #: Kinds of functions that touch few elements of the array which they are given first -> how many.
-_FEW: dict[Kind, Callable[..., int]] = {"picks": _picked, "takes": _taken}
+_FEW: dict[Kind, Callable[..., int]] = {"picks": _picked, "takes": _taken, "seeks": _sought}
 #: Kinds of functions -> how often the bytes of that array count, before its elements are in reach.
-_OFTEN: dict[Kind, int] = {"picks": 0, "takes": 0, "dear": MOST}
+_OFTEN: dict[Kind, int] = {**dict.fromkeys(_FEW, 0), "dear": MOST}
 #: Items of an index that are no arrays.
 _STEPS = frozenset((int, slice, type(None), type(Ellipsis)))
 

@@ -28,7 +28,7 @@ __all__ = ["SMALL", "digitize", "looked_up", "searchsorted"]
 SMALL = 1 << 16
 
 
-@stands_for(np.searchsorted, small="exact", scalar=True)
+@stands_for(np.searchsorted, small="seeks", scalar=True)
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
 ) -> Array:
