@@ -292,6 +292,33 @@ def test_what_a_script_has_written_is_in_its_files_when_it_ends(mark, scratch):
     assert (scratch / "written").read_text() == "all of it"
 
 
+@LINUX
+def test_threads_that_compute_as_python_ends_end_without_a_word(mark):
+    """Python does not wait for them; they meet engines that have ended."""
+    body = """
+        import threading
+        import distnb as dnb
+        dnb.config.place, dnb.config.cutoff = "engines", 0
+        session = dnb.connect(client=engines.client)
+        x = dnb.ones(1000)
+        on_their_way = threading.Semaphore(0)
+        def adds():
+            while True:
+                (x + 1).sum().item()
+                on_their_way.release()
+        for _ in range(2):
+            threading.Thread(target=adds, daemon=True).start()
+        on_their_way.acquire()
+        on_their_way.acquire()
+        import atexit
+        atexit.register(time.sleep, 0.5)  # called after the next
+        atexit.register(engines.stop)
+    """
+    done = run(script(body))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ready\n", "")
+    assert marked(mark) == {}
+
+
 @pytest.mark.tier("test-all")
 @pytest.mark.cases(1)
 @LINUX

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from math import prod
@@ -247,7 +248,11 @@ class Session(Closable, ByName):
 
     def _revive(self) -> None:
         """Go on with new engines if the others have died, and if that was not to be asked for."""
-        if self.connection.dead and self.recovery.by_itself:
+        if not self.connection.dead:
+            return
+        if not threading.main_thread().is_alive() and threading.current_thread().daemon:
+            raise SystemExit  # as Python ends so did the engines; it does not wait for this thread
+        if self.recovery.by_itself:
             with self.recorder.lock, deferred_interrupts():
                 if self.connection.dead:
                     self.recovery.run()
