@@ -22,6 +22,7 @@ class Staying:
 
     #: Where it is displayed: the widget, and the picture.
     _outputs: list[tuple[Any, Any]]
+    _repr_mimebundle_: Any
 
     def _picture(self) -> str:
         """Return a page of what there is now; none if the widget has become a page itself."""
@@ -40,7 +41,7 @@ class Staying:
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        found: Any = self._repr_mimebundle_()  # type: ignore[attr-defined]
+        found = self._repr_mimebundle_()
         bundle, metadata = found if isinstance(found, tuple) else (found, {})
         stays = self._picture() and getattr(shell(), "kernel", None) is not None
         if stays:  # two pages of one widget might disagree
