@@ -216,6 +216,18 @@ def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch
         engines.renew(0)  # what is read at exit, after engines have ended
 
 
+def test_what_the_first_sum_needs_is_loaded_while_engines_attach(mark, scratch):
+    body = f"""
+        import distnb as dnb
+        del sys.modules[{KERNELS!r}]  # as where somebody else has started them
+        dnb.connect(client=engines.client)
+        print({KERNELS!r} in sys.modules)
+        engines.stop()
+    """
+    found = run(script(body))
+    assert found.stdout.split() == ["ready", "True"], found.stderr
+
+
 def test_what_the_first_sum_needs_is_loaded_while_engines_start(mark, scratch):
     found = run(script(f"print({KERNELS!r} in sys.modules)\nengines.stop()"))
     assert found.stdout.split() == ["ready", "True"], found.stderr
