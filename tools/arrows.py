@@ -141,7 +141,7 @@ ORDER: dict[str, str] = {
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
     "distnb.widgets": "drawing layouts times status",
-    "distnb.widgets.drawing": "text markup bars matrices page showing plots",
+    "distnb.widgets.drawing": "text markup bars matrices page showing plots staying",
     "distnb.widgets.layouts": """
         engine_memory picture layout_svg layout_view card halo migration several sparse_view
         proposal chooser

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from IPython.core.completer import (
     CompletionContext,
     SimpleCompletion,
@@ -57,6 +60,10 @@ def _layouts(text: str) -> list[tuple[str, str]]:
     return [(word, "param") for word in (_WORDS if found[2] else _FORMS)]
 
 
+#: Stands for the name that is being written.
+_HERE = "being_written"
+
+
 #: Where arrays have what they use among themselves, methods and attributes.
 _CLASSES = {kind.__module__ for kind in (Array, DistArray)}
 
@@ -68,6 +75,36 @@ def _of_arrays(word: str) -> list[Any]:
     offered = jedi.Interpreter(f"array.{word}", [{"array": DistArray}]).complete()
     public = {name for name in dir(DistArray) if not name.startswith("_")}
     return [c for c in offered if c.name in public]  # jedi has what classes have, too
+
+
+def _is_array(expression: ast.expr, names: dict[str, Any]) -> bool:
+    """Return whether an expression is an array, as operators, places and ufuncs make of arrays."""
+    match expression:
+        case ast.Name(id=name):
+            return isinstance(names.get(name), DistArray)
+        case ast.UnaryOp(operand=x) | ast.Subscript(value=x) | ast.Attribute(value=x, attr="T"):
+            return _is_array(x, names)
+        case ast.BinOp(left=x, right=y) | ast.Compare(left=x, comparators=[y]):
+            return _is_array(x, names) or _is_array(y, names)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=name), args=[x, *_]):
+            ufunc = names.get(module) is np and isinstance(getattr(np, name, None), np.ufunc)
+            return ufunc and _is_array(x, names)
+    return False
+
+
+def _before_dot(stem: str) -> ast.expr | None:
+    """Return the expression before the dot in which a line ends.
+
+    >>> ast.unparse(_before_dot("for x in y + A[0]."))
+    'A[0]'
+    """
+    line = stem.rpartition("\n")[2].strip()
+    for at in range(len(line)):
+        with contextlib.suppress(SyntaxError, ValueError):
+            for each in ast.walk(ast.parse(f"{line[at:]}{_HERE}", mode="eval")):
+                if isinstance(each, ast.Attribute) and each.attr == _HERE:
+                    return each.value
+    return None
 
 
 #: What magics have that take no arguments of their own.
@@ -118,11 +155,17 @@ class Completion:
         if stem.endswith("."):
             all_of_it = list(self._read(cursor_column - len(word), cursor_line, stem))
             within = (c for c in all_of_it if c.name in WITHIN)
-            if any(c.module_name in _CLASSES for c in within):  # jedi may name that of a type
+            known = any(c.module_name in _CLASSES for c in within)  # jedi may name that of a type
+            if known or (not all_of_it and self._array_before(stem)):
                 there = {c.name for c in found}
                 found += [c for c in _of_arrays(word) if c.name not in there]
                 return iter([c for c in found if c.name not in WITHIN])
         return iter(found)
+
+    def _array_before(self, stem: str) -> bool:
+        """Return whether an array is before the dot, where jedi knows of nothing there."""
+        expression = _before_dot(stem)
+        return expression is not None and _is_array(expression, self.shell.user_ns)
 
     def _match(self, context: CompletionContext) -> SimpleMatcherResult:
         """Return what may come next on a line."""

@@ -1,8 +1,11 @@
 """The layout chooser in JupyterLab: boxes change the picture, and Apply moves the array."""
 
+import shutil
+
 import pytest
 
 from tests.browser.support import Notebook
+from tests.waiting import until
 
 pytestmark = pytest.mark.mpich_only
 
@@ -23,7 +26,7 @@ def notebook(lab, page):
 
 
 def test_the_chooser_applies_from_the_next_cell(notebook, page):
-    view = notebook.output("choose_layout")
+    view = notebook.output("choose_layout").locator(".widget-vbox").first
     view.get_by_text("would send as much as it did").wait_for()
     apply = view.get_by_role("button", name="Apply")
     assert apply.is_disabled()  # it lies so already
@@ -51,3 +54,22 @@ def test_arrays_side_by_side(notebook):
     assert view.locator("svg[role=img]").count() == 2
     assert "154 kB" in view.inner_text()
     notebook.screens("distlayout", view)
+
+
+@pytest.mark.tier("test-all")
+def test_a_notebook_opened_again_has_the_picture_in_place_of_the_widget(notebook, lab, page):
+    shown = notebook.output("choose_layout")
+    assert shown.get_by_text("The move:").locator("visible=true").count() == 1
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    saved = lab.root / "chooser.ipynb"
+    until(lambda: "distnb-stored" in saved.read_text())
+    shutil.copy(saved, lab.root / "again.ipynb")
+    tab = page.context.new_page()
+    try:
+        shown = Notebook(tab, lab, "again").output("choose_layout")
+        lost = shown.get_by_text("model not found")
+        lost.wait_for(state="attached")
+        assert not lost.is_visible()
+        assert shown.get_by_text("The move:").is_visible()
+    finally:
+        tab.close()

@@ -33,7 +33,7 @@ def notebook(lab, page):
 @pytest.fixture
 def timeline(notebook, page):
     """The timeline, with all of its time in view and nothing selected."""
-    found = notebook.output("Timeline(report)")
+    found = notebook.output("Timeline(report)").locator(".distnb-timeline")
     found.locator(".mark").first.wait_for()
     yield found
     for name in ("Clear", "Unpin", "All"):

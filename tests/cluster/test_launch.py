@@ -216,6 +216,18 @@ def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch
         engines.renew(0)  # what is read at exit, after engines have ended
 
 
+def test_what_the_first_sum_needs_is_loaded_while_engines_attach(mark, scratch):
+    body = f"""
+        import distnb as dnb
+        del sys.modules[{KERNELS!r}]  # as where somebody else has started them
+        dnb.connect(client=engines.client)
+        print({KERNELS!r} in sys.modules)
+        engines.stop()
+    """
+    found = run(script(body))
+    assert found.stdout.split() == ["ready", "True"], found.stderr
+
+
 def test_what_the_first_sum_needs_is_loaded_while_engines_start(mark, scratch):
     found = run(script(f"print({KERNELS!r} in sys.modules)\nengines.stop()"))
     assert found.stdout.split() == ["ready", "True"], found.stderr
@@ -290,6 +302,33 @@ def test_what_a_script_has_written_is_in_its_files_when_it_ends(mark, scratch):
     done = run(script(body))
     assert (done.returncode, done.stderr) == (0, "")
     assert (scratch / "written").read_text() == "all of it"
+
+
+@LINUX
+def test_threads_that_compute_as_python_ends_end_without_a_word(mark):
+    """Python does not wait for them; they meet engines that have ended."""
+    body = """
+        import threading
+        import distnb as dnb
+        dnb.config.place, dnb.config.cutoff = "engines", 0
+        session = dnb.connect(client=engines.client)
+        x = dnb.ones(1000)
+        on_their_way = threading.Semaphore(0)
+        def adds():
+            while True:
+                (x + 1).sum().item()
+                on_their_way.release()
+        for _ in range(2):
+            threading.Thread(target=adds, daemon=True).start()
+        on_their_way.acquire()
+        on_their_way.acquire()
+        import atexit
+        atexit.register(time.sleep, 0.5)  # called after the next
+        atexit.register(engines.stop)
+    """
+    done = run(script(body))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ready\n", "")
+    assert marked(mark) == {}
 
 
 @pytest.mark.tier("test-all")

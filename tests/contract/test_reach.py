@@ -1489,3 +1489,15 @@ def test_loops_over_windows_of_what_is_dealt_take_no_commands(session):
             assert session.recorded == before
     want = [numbered((6000,))[k * 10 : k * 10 + 80 : 7].sum() for k in range(300)]
     np.testing.assert_allclose(found, want, 1e-12)
+
+
+@pytest.mark.cases(5)
+@pytest.mark.parametrize("code", ["x[::2] = three", "x & 1.5", "n += 1.5", "m - m", "-m"])
+def test_what_numpy_refuses_is_told_once(session, code):
+    """Who reads two tracebacks looks for two mistakes."""
+    x = dnb.ones((300, 20), session=session)
+    names = {"x": x, "n": x.astype(int), "m": x > 0, "three": np.ones(3)}
+    with pytest.raises((TypeError, ValueError)) as caught:
+        exec(code, names)
+    error = caught.value
+    assert error.__context__ is None or error.__suppress_context__

@@ -39,6 +39,8 @@ from distnb.measure.snapshot import (
 from distnb.widgets.status import dashboard_view as pictures
 from distnb.widgets.status.dashboard import Dashboard
 from distnb.widgets.status.dashboard_view import Cell, Scene
+from distnb.widgets.times.timeline import Timeline
+from tests.reports import synthetic
 from tests.unit.pages import parse
 from tests.waiting import until
 
@@ -769,6 +771,32 @@ def test_an_exported_dashboard_has_one_page(board, shell, monkeypatch):
     assert pages[0] == ""
     assert pages[1].startswith("<details>")
     assert "application/vnd.jupyter.widget-view+json" in shown[0]
+
+
+def test_what_is_displayed_as_a_widget_stays_as_a_picture(shell, session, monkeypatch):
+    kept = []
+
+    def display(found, **_):
+        kept.append(Output())
+        kept[-1].update(found, raw=True)
+        return kept[-1]
+
+    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr(shell, "kernel", object(), raising=False)
+    a = dnb.ones((60, 8))
+    chooser, timeline = dnb.choose_layout(a), Timeline(synthetic(2, 7))
+    shell.user_ns.update(chooser=chooser, timeline=timeline)
+    for name in ("chooser", "timeline"):
+        assert shell.run_cell(name).success
+    pages = [[bundle["text/html"] for bundle in each.bundles] for each in kept]
+    assert [bool(page) for (page,) in pages] == [False, True, False, True]
+    chooser.kinds[0].value = "cyclic"
+    timeline.show(synthetic(2, 9))
+    for each, of in ((kept[1], chooser), (kept[3], timeline)):
+        assert of._picture() in each.bundles[-1]["text/html"]
+        assert of._picture() not in each.bundles[0]["text/html"]
+    for each in (chooser, timeline):
+        each.close()
 
 
 def test_it_ends_with_its_session_or_its_widget_or_the_next_one(shell, session):

@@ -499,7 +499,7 @@ def test_distmem_tells_who_holds_what(shell, session):
 
 def test_completion_of_an_expression_offers_what_arrays_have_for_users(shell, session):
     pytest.importorskip("jedi")
-    names = {"A": dnb.ones((4, 4)), "dnb": dnb}
+    names = {"A": dnb.ones((4, 4)), "dnb": dnb, "np": np}
     shell.user_ns.update(names)
     completer = shell.Completer
 
@@ -515,6 +515,9 @@ def test_completion_of_an_expression_offers_what_arrays_have_for_users(shell, se
         assert offered(text) >= public  # though functions are told of few of them
     assert offered("(A + A).cu") == {"cumprod", "cumsum"}
     assert offered("dnb.zeros(3).nea") == set()
+    for text in ("(-A).", "f(2, -A[0].", "for x in 2 * A[1:, 0].", "(A > 3)[0].", "np.sqrt(A)."):
+        assert offered(text) >= public  # jedi knows of nothing there
+    assert offered("A[0].nea") == offered("(-A.shape).") == offered("A[0].shape[0].") == set()
     assert "single" in offered("dnb.")
     shell.run_line_magic("unload_ext", "distnb")
     assert "dbase" in offered("A.T.")

@@ -246,3 +246,10 @@ def test_a_worker_that_is_handed_arrays_starts_no_engines(cutoff, monkeypatch):
             kind, total, sessions = workers.submit(_received, each).result()
             assert (kind, total) == (type(each), each.sum().item())
             assert sessions == [("InProcess", 1)]
+
+
+def test_who_asks_for_arrays_starts_no_engines(monkeypatch):
+    monkeypatch.setattr(current, "_CURRENT", [])
+    monkeypatch.setattr(current, "_launch", None)
+    assert dnb.arrays() == ()
+    assert repr(dnb.arrays()).startswith("no arrays with names")

@@ -483,12 +483,12 @@ class Table(tuple[Listed, ...]):
 def arrays(session: Session | None = None) -> Table:
     """Return the arrays of a session that have names, in the notebook or by ``session["T"] = A``.
 
-    Nothing is sent.
+    Nothing is sent, and no engines are started.
 
     Parameters
     ----------
     session : Session, optional
-        By default the current one.
+        By default the current one. Where there is none, there are no arrays.
 
     Returns
     -------
@@ -504,6 +504,8 @@ def arrays(session: Session | None = None) -> Table:
     ...     dnb.arrays()  # doctest: +ELLIPSIS
     T  (4, 4) float64, 128 B, rows in blocks on 2 engines  made at ...
     """
+    if session is None and current.active() is None:
+        return Table()
     found = current.need(session)
     return Table([_row(found, *item) for item in named_arrays(found).items()])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -192,9 +192,9 @@ def _here(
     try:
         found = host_arrays.compute(row, ins, into, mask, options, prepare, bool(away))
     except Exception as error:
-        if not interrupts(error):
-            prepare()  # which says what to do
-        raise
+        if interrupts(error):
+            raise
+        raise _told(error, prepare) from None
     for o, near in zip(outs, into, strict=True):
         if o is not None and near is not None and not stayed(o, near):
             assign(o, near, None if mask is True else mask)
@@ -502,12 +502,20 @@ def _assign_here(target: Array, value: Any, mask: Any) -> Any:
     target.dbase.about_to_be_written()
     try:
         host_arrays.assign(near, source, where)
-    except ValueError:
-        for x in (source, where):
-            if isinstance(x, np.ndarray):
-                _check_fit(x.shape, target.shape)
-        raise
+    except ValueError as error:
+        given = [x.shape for x in (source, where) if isinstance(x, np.ndarray)]
+        raise _told(error, *[partial(_check_fit, n, target.shape) for n in given]) from None
     return None if stayed(target, near) else near
+
+
+def _told(error: Exception, *checks: Callable[[], Any]) -> Exception:
+    """Return what a check raises, which says what to do, or the error: one of both is enough."""
+    try:
+        for check in checks:
+            check()
+    except Exception as better:
+        return better
+    return error
 
 
 def _fit(source: Array, shape: Ints) -> Any:

@@ -8,6 +8,7 @@ written: it is lost if it cannot be computed again (:mod:`distnb.client.recovery
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -27,7 +28,7 @@ from distnb.client.recovery.unfinished import Unfinished
 from distnb.client.transport.contract import AnyTransport, Buffers, share_of_node
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
-from distnb.common.interrupts import interruptible
+from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.wire.protocol import Ask, Command, title
 
 __all__ = ["Recovery"]
@@ -231,6 +232,18 @@ class Recovery:
     def by_itself(self) -> bool:
         """Whether to begin without being asked."""
         return self._session.connection.keeps and config.recover == "auto"
+
+    def go_on(self) -> None:
+        """Go on with new engines if the others have died, and if that was not to be asked for."""
+        session = self._session
+        if not session.connection.dead:
+            return
+        if not threading.main_thread().is_alive() and threading.current_thread().daemon:
+            raise SystemExit  # as Python ends so did the engines; it does not wait for this thread
+        if self.by_itself:
+            with session.recorder.lock, deferred_interrupts():
+                if session.connection.dead:
+                    self.run()
 
     def noticed(self, generation: int) -> None:
         """Do at once what can be done when engines have died; this is not the user's thread.

@@ -178,7 +178,7 @@ class Session(Closable, ByName):
         if self.closed:
             do = "call dnb.start() and make new arrays"
             raise SessionError(explain("session", self._without, "an open one", do))
-        self._revive()
+        self.recovery.go_on()
         self.connection.check()
 
     def recover(self) -> None:
@@ -244,13 +244,6 @@ class Session(Closable, ByName):
         ...     session.resize(2)
         """
         Session.resized_by(self, engines)
-
-    def _revive(self) -> None:
-        """Go on with new engines if the others have died, and if that was not to be asked for."""
-        if self.connection.dead and self.recovery.by_itself:
-            with self.recorder.lock, deferred_interrupts():
-                if self.connection.dead:
-                    self.recovery.run()
 
     def _define(self, number: int, text: bytes) -> None:
         """Give engines a function; where they have died, those that come in their place get it."""
@@ -369,7 +362,7 @@ class Session(Closable, ByName):
         if self.closed:
             return
         if self.connection.dead:
-            self._revive()
+            self.recovery.go_on()
         if self.connection.ready and self.deferred.pending is not None:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies
@@ -433,7 +426,7 @@ class Session(Closable, ByName):
         """Take in the replies to the oldest batch; tell whether engines gave up unasked."""
         outcome = self.connection.collect()
         if outcome is None:
-            self._revive()
+            self.recovery.go_on()
             return False
         sent, replies, known = outcome
         aborted = not known or any(r.aborted for r in replies)

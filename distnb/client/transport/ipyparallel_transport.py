@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from weakref import WeakKeyDictionary
 from distnb.client.transport.contract import (
     ANSWER,
     ENTRY,
+    KERNELS,
     PAUSE,
     Buffers,
     Transport,
@@ -146,7 +148,9 @@ class IPyParallelTransport(Transport["Results"]):
         settings = (config.pool_bytes, config.shared, engines or 0)
         self.turns = _turns_of(client)
         with nullcontext() if self.turns is None else self.turns.taken():
-            about = self._answer(self._call(self._view, "attach", self._session, *settings))
+            attached = self._call(self._view, "attach", self._session, *settings)
+            importlib.import_module(KERNELS)  # else the first sum takes it, while engines wait
+            about = self._answer(attached)
         self.about = sorted(about, key=lambda a: int(a["rank"]))
         self._check()
 

@@ -14,6 +14,7 @@ import ipywidgets as widgets
 from distnb.client.batching.call_sites import user_frame
 from distnb.common.errors import LayoutError, explain
 from distnb.geometry.layout import Layout
+from distnb.widgets.drawing.staying import Staying
 from distnb.widgets.layouts.proposal import (
     KINDS,
     WHERE,
@@ -29,7 +30,7 @@ _AUTOMATIC = "as square as possible"
 _WRAPPED = {"flex_flow": "row wrap", "overflow": "visible"}
 
 
-class LayoutChooser(widgets.VBox):
+class LayoutChooser(Staying, widgets.VBox):
     """Boxes to choose a layout for an array; *Apply* moves the array there, in place.
 
     Parameters
@@ -60,6 +61,7 @@ class LayoutChooser(widgets.VBox):
         self.array, self.name = array, name or _name_of(array)
         self.chosen: Layout | None = None
         self.outlook: Outlook | None = None
+        self._outputs = []
         start = Choice.of(array.dbase.layout, array.ndim)
         self._boxes(start)
         super().__init__(
@@ -173,6 +175,7 @@ class LayoutChooser(widgets.VBox):
         same = self.chosen == self.array.dbase.layout
         self.apply_button.disabled = same
         self._tell("This is where it lies now." if same else "")
+        self._store()
 
     def apply(self, button: Any = None) -> None:
         """Move the array to what is chosen."""
@@ -197,8 +200,11 @@ class LayoutChooser(widgets.VBox):
         found = super()._repr_mimebundle_(include=include, exclude=exclude)
         data = dict(found[0] if isinstance(found, tuple) else found or {})
         if self.outlook is not None:
-            data["text/plain"], data["text/html"] = self.outlook.text(), self.outlook.html()
+            data["text/plain"], data["text/html"] = self.outlook.text(), self._picture()
         return data
+
+    def _picture(self) -> str:
+        return "" if self.outlook is None else self.outlook.html()
 
 
 def _name_of(array: Any) -> str:

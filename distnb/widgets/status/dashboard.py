@@ -31,6 +31,7 @@ from distnb.client.reports.referrers import (
 from distnb.client.session.session import Session
 from distnb.measure.snapshot import Live
 from distnb.widgets.drawing.page import stylesheet
+from distnb.widgets.drawing.staying import Staying
 from distnb.widgets.status import dashboard_view as pictures
 from distnb.widgets.status.dashboard_view import ARRAYS, HISTORY, Cell, Scene
 from distnb.widgets.times.timing import TimeReport
@@ -47,7 +48,7 @@ _PATIENCE = 0.1
 _OPEN: WeakKeyDictionary[Session, Dashboard] = WeakKeyDictionary()
 
 
-class Dashboard:
+class Dashboard(Staying):
     """A session's engines, the running cell and arrays, as widgets that keep up to date.
 
     Made by :func:`distnb.dashboard`. Exported, and after :meth:`close`, it is a static page.
@@ -76,8 +77,7 @@ class Dashboard:
         self._history: deque[Live] = deque(maxlen=HISTORY)
         self._report = VBox()
         self.widget = VBox([self._board, self._report])
-        #: Where it is displayed: the widgets, and a picture that is stored with the notebook.
-        self._outputs: list[tuple[Any, Any]] = []
+        self._outputs = []
         #: The last report, until it is shown.
         self._measured: Any = None
         session.measuring.reported = self._note_report
@@ -131,8 +131,7 @@ class Dashboard:
             self.show(report)
         if not self._cells.running:
             self.refresh()
-            for _, stored in self._outputs:
-                stored.update(self._stored(), raw=True)
+            self._store()
         self._wake.set()
 
     def _note_report(self, report: Any) -> None:
@@ -170,22 +169,8 @@ class Dashboard:
             return self._static()
         return {**self.widget._repr_mimebundle_(), **self._static()}
 
-    def _ipython_display_(self) -> None:
-        """Display it in a way that can be replaced by a page when it is closed."""
-        from IPython.display import display
-
-        bundle = self._repr_mimebundle_()
-        follows = not self.closed and getattr(self._shell, "kernel", None) is not None
-        if follows:  # which is brought up to date: two pages of one dashboard would disagree
-            bundle["text/html"] = ""
-        shown = display(bundle, raw=True, display_id=True)
-        if follows:
-            self._outputs.append((shown, display(self._stored(), raw=True, display_id=True)))
-
-    def _stored(self) -> dict[str, str]:
-        """Return what a notebook shows that is opened without the kernel: widgets are gone then."""
-        page = "" if self.closed else pictures.stored(self._scene)
-        return {"text/plain": "", "text/html": page}
+    def _picture(self) -> str:
+        return "" if self.closed else pictures.stored(self._scene)
 
     def close(self) -> None:
         """End the thread, and leave a static page wherever it is displayed. Idempotent."""
@@ -201,10 +186,10 @@ class Dashboard:
         self.session.measuring.reported = None
         self._cells.close()
         self._wake.set()
-        for shown, stored in self._outputs:
+        for shown, _ in self._outputs:
             with contextlib.suppress(Exception):  # nobody is there to see it
                 shown.update(self._static(), raw=True)
-                stored.update(self._stored(), raw=True)
+        self._store()
         for widget in (self._board, *self._report.children, self._report, self.widget):
             widget.close()
         if self._thread is not threading.current_thread():

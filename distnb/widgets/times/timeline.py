@@ -9,6 +9,7 @@ import anywidget
 import traitlets
 
 from distnb.widgets.drawing.page import stylesheet
+from distnb.widgets.drawing.staying import Staying
 from distnb.widgets.times.columns import columns, summary
 from distnb.widgets.times.pages import bare, small_page, text_of
 
@@ -17,7 +18,7 @@ __all__ = ["Timeline"]
 _HERE = Path(__file__).parent
 
 
-class Timeline(anywidget.AnyWidget):
+class Timeline(Staying, anywidget.AnyWidget):
     """Where the time of a report went, step by step: rows for the notebook and each engine.
 
     Drag over the timeline, and times, load balance, bytes and operations are those of what is
@@ -66,6 +67,7 @@ class Timeline(anywidget.AnyWidget):
         pinned = summary(against) if against is not None else Timeline._last
         super().__init__(data=columns(report), pinned=pinned)
         self.report = report
+        self._outputs = []
         self.observe(_pin, "pinned")
 
     def show(self, report: Any) -> None:
@@ -74,6 +76,7 @@ class Timeline(anywidget.AnyWidget):
         with self.hold_sync():
             self.selection = ()
             self.data = columns(report)
+        self._store()
 
     def __repr__(self) -> str:
         return text_of(bare(self.report))
@@ -82,8 +85,10 @@ class Timeline(anywidget.AnyWidget):
         """Add the report's text and page to the view, for where there is no widget."""
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        page = small_page(bare(self.report))
-        return {**data, "text/plain": repr(self), "text/html": page}, metadata
+        return {**data, "text/plain": repr(self), "text/html": self._picture()}, metadata
+
+    def _picture(self) -> str:
+        return small_page(bare(self.report))
 
 
 def _pin(change: Any) -> None:
