@@ -81,7 +81,7 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], seen: bool = Fal
     ``seen`` says that only compiled functions are between the user's line and this one.
     """
     taken = _taken(inputs)
-    if taken is None or _is_theirs(run, taken):
+    if taken is None or (taken[2] and _is_theirs(run, taken[1])):
         return None
     session, args, away, total = taken
     found = _done(run, args, seen and total < nd.POOLED)
@@ -205,11 +205,10 @@ def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array], int]
     return (session, args, away, total) if good else None
 
 
-def _is_theirs(run: Callable[..., Any], taken: tuple[Session, list[Any], list[Array], int]) -> bool:
-    """Tell whether an operation on what was taken is for engines, which have some of it."""
-    _, args, away, _ = taken
-    if not away or config.place == "engines":
-        return bool(away)
+def _is_theirs(run: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Tell whether an operation on what was taken, some of which engines have, is for them."""
+    if config.place == "engines":
+        return True
     for x in args:  # noqa: SIM110 - half the time of any()
         if type(x) is ndarray and _is_dear(run, x):
             return True
@@ -314,7 +313,9 @@ def quick_out(
     if config.math != "numpy" and run.__name__ in FAST:
         return None
     taken = _taken((*inputs, out, where)) if isinstance(out, Array) else None
-    if taken is None or not isinstance(out, Array) or _is_theirs(run, taken):
+    if taken is None or not isinstance(out, Array):
+        return None
+    if taken[2] and _is_theirs(run, taken[1]):
         return None
     *args, near, mask = taken[1]
     given = {"out": near} if mask is True else {"out": near, "where": mask}
