@@ -48,6 +48,8 @@ LISTED = 16
 CORE = 24
 #: And how often what is kept may have begun or ended to change: see ``session.keeping``.
 CELLS = 32
+#: And how often a part of it was given to the system.
+_REMOVED = 40
 #: Address space that the segments of a node may take in each process.
 _ADDRESSES = 1 << 45
 #: Bytes that are written to a file, or read, at a time: Ctrl-C comes through in between.
@@ -110,25 +112,38 @@ class Pages:
         self.content = memoryview(self._map)[self._before : self._before + nbytes]
         self.start = address + self._before
         self._enlarges = more > 0
+        #: Numbers of pages that are huge already, as long as nothing is given to the system.
+        self._large, self._since = set[int](), 0
+        self._removed = np.frombuffer(self.content, np.int64, 1, _REMOVED)
 
     def remove(self, start: int, length: int) -> None:
         """Give a part to the system, for all who have mapped the file."""
         self._map.madvise(mmap.MADV_REMOVE, self._before + start, length)
+        self._removed += 1
 
     def enlarge(self, start: int, length: int) -> None:
         """Let a part be of huge pages, as far as it covers any; what is in there stays.
 
         The caller gets it from its own node of memory. Where the system has none it stays small.
+        It is asked once, for it disturbs all processors, where pages are huge already, too.
         """
         first = -(-start // _HUGE) * _HUGE if self._enlarges else 0
         length = (start + length - first) // _HUGE * _HUGE if self._enlarges else 0
-        if length <= 0:
+        if length <= 0 or self._is_large(pages := range(first // _HUGE, (first + length) // _HUGE)):
             return
         np.frombuffer(self.content, np.uint8, length, first)[::_HUGE].max()  # a page in each
         try:
             self._map.madvise(_MADV_COLLAPSE, self._before + first, length)
+            self._large.update(pages)
         except OSError as error:
             self._enlarges = error.errno != errno.EINVAL  # else no such memory is left now
+
+    def _is_large(self, pages: range) -> bool:
+        """Tell whether this process has asked for all of some huge pages, and has them still."""
+        if self._since != self._removed[0]:
+            self._since = int(self._removed[0])
+            self._large.clear()
+        return self._large.issuperset(pages)
 
 
 def _map_again(fd: int, nbytes: int, address: int) -> bool:
