@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import weakref
 from collections import deque
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -82,10 +82,11 @@ class Pool:
         #: two instructions, so it waits here until it is called in.
         self._ended: deque[_Lease] = deque()
 
-    def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
+    def take(self, nbytes: int, shared: bool = False, mine: bool = False) -> np.ndarray:
         """Return memory of exactly ``nbytes``, with undefined content; of the segment if asked.
 
-        It comes back when neither the array nor a view of it is there any more.
+        It comes back when neither the array nor a view of it is there any more. ``mine``: this
+        process writes it first, so that new pages are near it, and huge where they can be.
         """
         size = size_class(nbytes)
         kind = size, shared
@@ -98,7 +99,7 @@ class Pool:
         if memory is None and _LEAST <= size <= _MOST and (larger := self._larger(kind)):
             self.held -= larger[0]
             kind, memory = larger, self.free[larger].pop()
-        return self._lend(kind, self._new(size, shared) if memory is None else memory, nbytes)
+        return self._lend(kind, self._new(size, shared, mine) if memory is None else memory, nbytes)
 
     def claim(self, place: int, nbytes: int) -> np.ndarray:
         """Return memory at a place of the segment, which a pool gave out, with what is there."""
@@ -117,16 +118,20 @@ class Pool:
         kinds = [k for k, kept in self.free.items() if kept and k[1] == shared]
         return min((k for k in kinds if size < k[0] < 2 * size), default=None)
 
-    def _new(self, nbytes: int, shared: bool) -> np.ndarray:
-        if shared and self.segment is not None:
-            return self.segment.take(nbytes)
-        return np.empty(nbytes, np.uint8)
+    def _new(self, nbytes: int, shared: bool, mine: bool) -> np.ndarray:
+        if not shared or self.segment is None:
+            return np.empty(nbytes, np.uint8)
+        found = self.segment.take(nbytes)
+        if mine:
+            self.segment.enlarge(found)
+        return found
 
     def _lend(self, kind: tuple[int, bool], memory: np.ndarray, nbytes: int) -> np.ndarray:
         if not nbytes:
             return memory
         # As it does not look like a view of an array, its own views refer to it and not beyond.
-        array = np.frombuffer(memoryview(cast(Any, memory)), np.uint8, nbytes)
+        buffer: Any = memory
+        array = np.frombuffer(memoryview(buffer), np.uint8, nbytes)
         lease = _Lease(array, self._ended.append)
         lease.kind, lease.memory = kind, memory
         self._leases[id(lease)] = lease

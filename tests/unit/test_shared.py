@@ -142,6 +142,32 @@ def test_pages_become_huge_before_they_are_written(huge):
     assert used(segment) == before
 
 
+def test_a_huge_page_is_asked_for_once_until_memory_goes_back(huge):
+    nbytes, segment = huge
+    memory, other = segment.take(2 * nbytes), segment.take(nbytes)
+    card = Card(("node", 1), os.getpid(), segment.fd, segment.nbytes, segment.secret)
+    theirs, at, asked = shared_segments.map_segment(card), segment.offset(memory), []
+
+    class Asked:
+        """Notes what the system is asked, of which it is taken that it did so."""
+
+        def madvise(self, what, start, length):
+            asked.append((what == shared_segments._MADV_COLLAPSE, length))
+
+    segment._pages._map = theirs._map = Asked()
+    for _ in range(3):
+        segment.enlarge(memory)
+        segment.enlarge(memory[:nbytes])
+        theirs.enlarge(at, 2 * nbytes)  # each process has pages of its own
+    assert asked == 2 * [(True, 2 * nbytes)]
+    segment.enlarge(other)
+    segment.empty(other)
+    assert asked[2:] == [(True, nbytes), (False, nbytes)]
+    segment.enlarge(memory[nbytes:])
+    theirs.enlarge(at, nbytes)
+    assert asked[4:] == 2 * [(True, nbytes)]
+
+
 def test_where_there_are_no_huge_pages_memory_is_as_it_was(huge, monkeypatch):
     nbytes, segment = huge
     monkeypatch.setattr(shared_segments, "_MADV_COLLAPSE", -1)  # as on a system before Linux 6.1

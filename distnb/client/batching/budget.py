@@ -108,6 +108,8 @@ class Budget:
 
     def _settle(self) -> None:
         """Count what was freed no longer."""
+        if not self._released:
+            return
         with suppress(IndexError):  # another thread has counted the last of it
             while self._released:
                 self._reserved -= self._released.popleft()

@@ -51,7 +51,7 @@ class Template(NamedTuple):
 
 
 class Made(NamedTuple):
-    """The base that an operation makes."""
+    """The base that an operation makes; ``lies``, it can lie in the notebook's shared segment."""
 
     shape: Ints
     dtype: np.dtype
@@ -60,6 +60,7 @@ class Made(NamedTuple):
     need: int
     spec: int
     placed: Placed
+    lies: bool
 
 
 class OperationCache:
@@ -148,7 +149,8 @@ def new(
     cache: OperationCache = session.extensions[OperationCache]
     number = cache.number((shape, layout, view, dtype.char))
     need = budget.need(shape, dtype, layout)
-    made = Made(shape, dtype, dtype.str, layout, need, number, Placed.whole(shape, layout))
+    lies, placed = layout.in_order(shape) and prod(shape) > 0, Placed.whole(shape, layout)
+    made = Made(shape, dtype, dtype.str, layout, need, number, placed, lies)
     size = _size(op, inputs, prod(shape) * dtype.itemsize)
     return Template(_views(inputs, shape), view, made, True, *size)
 
@@ -220,7 +222,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
             session.handles.budget.work += out.nbytes // session.size
             session.record(Apply(op, (Operand(base.handle, view),), ins, None, (), site))
             return out
-        shape, dtype, code, layout, need, spec, placed = made
+        shape, dtype, code, layout, need, spec, placed, _ = made
         base = Base(session, shape, dtype, layout, need)
         base.site = site
         handle = base.handle

@@ -18,7 +18,7 @@ from distnb.client.handle.array import (
     hosted,
     numeric,
     read_only,
-    room_for,
+    room_of,
     storable,
 )
 from distnb.client.handle.conversion import (
@@ -283,21 +283,22 @@ def _computed(
     """
     args = [x.near if isinstance(x, Array) else x for x in inputs]
     made = template.made
-    into = out.near if made is None else args[0]
-    if into is None or any(x is None for x in args):
-        return None
+    for x in args:
+        if x is None:
+            return None
     if made is None:
+        into = out.near
+        if into is None:
+            return None
         out.dbase.about_to_be_written()
         host_arrays.watched(row.name, row.run, *args, out=(into,))
         if not stayed(out, into):
             assign(out, into)
         return out
-    near = (
-        room_for(session, made.shape, made.dtype, made.layout)
-        if made.need > config.cutoff
-        else None
-    )
-    memory, near = near, np.empty(made.shape, made.dtype) if near is None else near
+    memory = None
+    if made.lies and made.need > config.cutoff and session.memory.available():
+        memory = room_of(session, made.shape, made.dtype, made.need)
+    near = np.empty(made.shape, made.dtype) if memory is None else memory
     host_arrays.watched(row.name, row.run, *args, out=(near,))
     return as_result(made_of(session, near, made.layout, memory))
 

@@ -168,13 +168,10 @@ class SharedMemory:
         None if there is no room. ``settled`` is the last batch that engines have done; ``mine``:
         the notebook writes it first, and so has its pages near.
         """
-        self._ask_if_many()
-        found = self.keep(prod(shape) * dtype.itemsize, settled)
-        if found is None:
-            return None
-        if mine:
-            self.segment.enlarge(found)
-        return np.ndarray(shape, dtype, found)
+        if self._shown:
+            self._ask_if_many()
+        found = self.keep(prod(shape) * dtype.itemsize, settled, mine)
+        return None if found is None else np.ndarray(shape, dtype, found)
 
     def at_once(
         self, shape: Ints, dtype: np.dtype, layout: Layout, settled: int
@@ -190,11 +187,8 @@ class SharedMemory:
         room = None if self._budget is None else self._budget.room()
         if room is not None and need(shape, dtype, layout) > room:
             return None  # the budget says so
-        found = self.keep(nbytes, settled)
-        if found is None:
-            return None
-        self.segment.enlarge(found)
-        return np.ndarray(shape, dtype, found)
+        found = self.keep(nbytes, settled, True)
+        return None if found is None else np.ndarray(shape, dtype, found)
 
     @property
     def most_kept(self) -> int:
@@ -205,18 +199,22 @@ class SharedMemory:
         free = 0 if self._budget is None else self._budget.free
         return config.pool_bytes and max(config.pool_bytes, free // 2)
 
-    def keep(self, nbytes: int, settled: int) -> np.ndarray | None:
+    def keep(self, nbytes: int, settled: int, mine: bool = False) -> np.ndarray | None:
         """Return memory, as :meth:`take` does, without asking engines anything."""
-        assert self._pool is not None
-        assert self._pool.segment is not None
+        pool = self._pool
+        assert pool is not None
+        assert pool.segment is not None
         with self._lock:
-            self._release(settled)
-            self._pool.keep_at_most(self.most_kept)
+            if self._held:
+                self._release(settled)
+            pool.limit = self.most_kept
+            if pool.held > pool.limit:
+                pool.keep_at_most(pool.limit)
             for _ in range(2):
                 try:
-                    return self._pool.take(nbytes, shared=True)
+                    return pool.take(nbytes, True, mine)
                 except MemoryError:
-                    self._pool.clear()
+                    pool.clear()
         return None
 
     def _release(self, settled: int) -> None:

@@ -64,13 +64,10 @@ class Memory:
     def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
         """Return memory from the pool, or new memory, for which the pool may have to make room."""
         try:
-            found = self.pool.take(nbytes, shared)
+            return self.pool.take(nbytes, shared, shared)
         except MemoryError:
             self.pool.clear()
-            found = self.pool.take(nbytes, shared)
-        if shared and self.node is not None:
-            self.node.segment.enlarge(found)
-        return found
+            return self.pool.take(nbytes, shared, shared)
 
     def allocate(self, shape: Ints, dtype: np.dtype, shared: bool = False) -> np.ndarray:
         """Return a C-contiguous block with undefined content; in the segment if asked."""
