@@ -48,7 +48,6 @@ __all__ = [
     "read_only",
     "record_known",
     "room_for",
-    "room_of",
     "storable",
 ]
 
@@ -526,20 +525,8 @@ def room_for(
     """
     if config.place == "engines" or not session.memory.fits(shape, layout):
         return None
-    return room_of(session, shape, dtype, need(shape, dtype, layout), mine)
-
-
-def room_of(
-    session: Session, shape: Ints, dtype: np.dtype, asked: int, mine: bool = True
-) -> np.ndarray | None:
-    """Return memory as :func:`room_for`, for a base that can lie there.
-
-    ``asked`` are the bytes that it needs on an engine.
-    """
-    room = session.handles.budget.room()
-    if room is not None and asked > room:  # the budget says so
-        return None
-    return session.memory.take(shape, dtype, session.connection.settled, mine)
+    asked = need(shape, dtype, layout)
+    return session.memory.take(shape, dtype, session.connection.settled, mine, asked)
 
 
 def record_creation(base: Base, how: tuple[Any, ...], new: bool = True) -> None:

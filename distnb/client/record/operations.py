@@ -18,7 +18,6 @@ from distnb.client.handle.array import (
     hosted,
     numeric,
     read_only,
-    room_of,
     storable,
 )
 from distnb.client.handle.conversion import (
@@ -297,7 +296,8 @@ def _computed(
         return out
     memory = None
     if made.lies and made.need > config.cutoff and session.memory.available():
-        memory = room_of(session, made.shape, made.dtype, made.need)
+        settled = session.connection.settled
+        memory = session.memory.take(made.shape, made.dtype, settled, True, made.need)
     near = np.empty(made.shape, made.dtype) if memory is None else memory
     host_arrays.watched(row.name, row.run, *args, out=(near,))
     return as_result(made_of(session, near, made.layout, memory))

@@ -161,13 +161,16 @@ class SharedMemory:
         return layout.in_order(shape) and prod(shape) > 0 and self.available()
 
     def take(
-        self, shape: Ints, dtype: np.dtype, settled: int, mine: bool = False
+        self, shape: Ints, dtype: np.dtype, settled: int, mine: bool = False, asked: int = 0
     ) -> np.ndarray | None:
         """Return an array of undefined content; its memory comes back when nobody refers to it.
 
         None if there is no room. ``settled`` is the last batch that engines have done; ``mine``:
-        the notebook writes it first, and so has its pages near.
+        the notebook writes it first, and so has its pages near; ``asked``: what an engine needs
+        for the base that it is to be, if that is new.
         """
+        if asked and not self._has_room(asked):
+            return None
         if self._shown:
             self._ask_if_many()
         found = self.keep(prod(shape) * dtype.itemsize, settled, mine)
@@ -184,11 +187,15 @@ class SharedMemory:
         usual = self.possible and nbytes > _SENT and layout.in_order(shape)
         if self._pool is None or not usual or config.place == "engines":
             return None
-        room = None if self._budget is None else self._budget.room()
-        if room is not None and need(shape, dtype, layout) > room:
-            return None  # the budget says so
+        if not self._has_room(need(shape, dtype, layout)):
+            return None
         found = self.keep(nbytes, settled, True)
         return None if found is None else np.ndarray(shape, dtype, found)
+
+    def _has_room(self, asked: int) -> bool:
+        """Tell whether the budget allows a base for which an engine needs so many bytes."""
+        room = None if self._budget is None else self._budget.room()
+        return room is None or asked <= room
 
     @property
     def most_kept(self) -> int:
