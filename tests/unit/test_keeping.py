@@ -169,7 +169,7 @@ import json, os, sys
 from distnb.client.recovery import keeping
 mapped = keeping.mapped_by
 keeping.mapped_by = lambda fd: [p for p in mapped(fd) if p != os.getppid()]
-(found,) = [k for k in keeping.found() if k.facts["mark"] == sys.argv[1]]
+(found,) = [k for k in keeping.found() if k.facts.get("mark") == sys.argv[1]]
 line, segment = found.take()
 from tests.unit.test_keeping import Memory
 kept = keeping.Keeping(Memory(segment), found.facts, line)
