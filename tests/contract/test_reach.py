@@ -1307,6 +1307,21 @@ def test_strides_that_are_given_alias_as_numpys(session, how):
                 views[1][...] = 3
 
 
+def test_few_distinct_floats_and_their_places_take_no_batch(session):
+    a = np.round(numbered((300, 300)) / 7000)
+    a[:, ::9] = np.nan
+    for place in ("engines", "auto"):
+        with setting(place=place, cutoff=1 << 10, flush_idle=60):
+            x = dnb.array(a, dist="block")
+            for key in (3, np.s_[:, 5], np.s_[:7, 2:9]):
+                for more in ({"return_inverse": True}, {"return_index": True, "equal_nan": False}):
+                    before = session.batches
+                    found = np.unique(x[key], **more)
+                    assert place == "engines" or session.batches == before
+                    for ours, numpys in zip(found, np.unique(a[key], **more), strict=True):
+                        same(ours, numpys)
+
+
 @pytest.mark.parametrize("key", [3, np.s_[:, 5], np.s_[:7, 2:9]], ids=repr)
 def test_few_slices_of_a_large_array_change_places_without_a_batch(session, key):
     """Row by row, a table was shuffled at 10 ms a row and more."""
