@@ -1290,6 +1290,58 @@ def test_variances_of_pieces(session):
         np.std(x[3:9], axis=True)
 
 
+@pytest.mark.parametrize("how", [((3, 4), (80, 8)), ((51, 10), (8, 8)), ((5,), (88,))], ids=repr)
+def test_strides_that_are_given_alias_as_numpys(session, how):
+    a = np.arange(60.0).reshape(6, 10)
+    for cutoff in (0, 1 << 16):
+        with setting(cutoff=cutoff):
+            both = [(a.copy(), np), (dnb.array(a), dnb)]
+            views = [xp.lib.stride_tricks.as_strided(x, *how, writeable=False) for x, xp in both]
+            for x, _ in both:
+                x[1:, ::3] *= 2.0
+            same(views[1], views[0])
+            same(views[1][::-1] + 1, views[0][::-1] + 1)
+            assert views[1].strides == views[0].strides
+            assert views[1].base is both[1][0]
+            with pytest.raises(ValueError, match="read-only"):
+                views[1][...] = 3
+
+
+def test_few_distinct_floats_and_their_places_take_no_batch(session):
+    a = np.round(numbered((300, 300)) / 7000)
+    a[:, ::9] = np.nan
+    for place in ("engines", "auto"):
+        with setting(place=place, cutoff=1 << 10, flush_idle=60):
+            x = dnb.array(a, dist="block")
+            for key in (3, np.s_[:, 5], np.s_[:7, 2:9]):
+                for more in ({"return_inverse": True}, {"return_index": True, "equal_nan": False}):
+                    before = session.batches
+                    found = np.unique(x[key], **more)
+                    assert place == "engines" or session.batches == before
+                    for ours, numpys in zip(found, np.unique(a[key], **more), strict=True):
+                        same(ours, numpys)
+
+
+@pytest.mark.parametrize("key", [3, np.s_[:, 5], np.s_[:7, 2:9]], ids=repr)
+def test_few_slices_of_a_large_array_change_places_without_a_batch(session, key):
+    """Row by row, a table was shuffled at 10 ms a row and more."""
+    a, found = np.arange(90_000.0).reshape(300, 300), []
+    for place in ("engines", "auto"):
+        with setting(place=place, cutoff=1 << 16, flush_idle=60):
+            x, rng = dnb.array(a, dist="block"), dnb.random.default_rng(3)
+            before = session.batches
+            order = rng.permutation(x[key], axis=-1)
+            rng.shuffle(x[key], axis=-1)
+            assert place == "engines" or session.batches == before
+            found.append((x.to_numpy(), order.to_numpy(), order.placed, order.strides))
+    (b, order, *lies), (c, other, *there) = found
+    np.testing.assert_array_equal(b, c)
+    np.testing.assert_array_equal(order, other)
+    assert lies == there
+    assert (b[key] != a[key]).any()
+    np.testing.assert_array_equal(np.sort(b[key]), a[key])
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", ["f8", "i8"])
 @pytest.mark.parametrize("text", ["ij,j->i", "ij,kj->", "ij,ij->ji", "...j,kj", "...ab,...ab->..."])

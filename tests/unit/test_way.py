@@ -46,6 +46,7 @@ def calls_of(function):
     return found
 
 
+RANDOM = dnb.random.default_rng(1)
 #: Elements of arrays that are large enough for engines.
 N = 1_200_000
 
@@ -166,11 +167,17 @@ def test_nothing_is_asked_of_what_does_not_travel(few):
         (lambda x: dnb.size(x), 3),
         (lambda x: x.tolist(), 4),
         (lambda x: x.transpose(1, 0), 11),
+        (lambda x: RANDOM.shuffle(x), 47),
+        (lambda x: RANDOM.permutation(x), 50),
+        (lambda x: RANDOM.choice(99, 2, replace=False), 35),
+        (lambda x: dnb.lib.stride_tricks.as_strided(x, (3, 2), (8, 8)), 60),
+        (lambda x: dnb.mgrid[:2, :3], 46),
     ],
     ids=(
         "minus T zeros mean concatenate copy array number zeros_like sort eigh "
         "divmod frexp reduce reduceat outer put copyto c_ randint reduce_into accumulate_into "
-        "reduce_list at nan_to_num size tolist transpose"
+        "reduce_list at nan_to_num size tolist transpose "
+        "shuffle permutation choice as_strided mgrid"
     ).split(),
 )
 def test_small_arrays_take_few_calls(step, most, monkeypatch):

@@ -121,6 +121,12 @@ def _positions_by(keys: Sequence[Array], d: int) -> Array:
     return found if uncut == layout else copied(found, _POSITION, layout)
 
 
+def _in_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = x.argsort(kind="stable")
+    return x[order], order
+
+
+@in_reach(_in_order, "exact")
 def sorted_with_positions(x: Array) -> tuple[Array, Array]:
     """Return the elements of one axis in order, and where each comes from; equal ones stay so."""
     layout = table.sorted_layout(x.placed, 0, x.session.size)

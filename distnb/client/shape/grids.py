@@ -116,8 +116,12 @@ class Grids:
             return tuple(asarray(a) for a in axes)
         shape = tuple(a.size for a in axes)
         found = empty((len(axes), *shape), np.result_type(*axes))
+        near = found.here
         for d, a in enumerate(axes):
-            assign(found[d], a)
+            if near is None:
+                assign(found[d], a)
+            else:  # the same, without an array for each
+                near[d] = a
         return found
 
 

@@ -138,15 +138,27 @@ def _others(keep: Array, order: Array, wanted: tuple[bool, bool, bool]) -> list[
     if wanted[0]:
         found.append(order[keep])
     if wanted[1]:
-        inverse = empty_like(order, dist="block")
-        inverse[order] = cumsum(keep) - 1
-        found.append(inverse)
+        found.append(_inverse(keep, order))
     if wanted[2]:
         n = keep.shape[0]
         starts = arange(n, dist=keep, session=keep.session)[keep]
         ends = full_like(starts, n)
         ends[:-1] = starts[1:]
         found.append(ends - starts)
+    return found
+
+
+def _numpys_inverse(keep: np.ndarray, order: np.ndarray) -> np.ndarray:
+    found = np.empty_like(order)
+    found[order] = np.cumsum(keep) - 1
+    return found
+
+
+@in_reach(_numpys_inverse, "exact")
+def _inverse(keep: Array, order: Array) -> Array:
+    """Return which of those that are kept each element is, in blocks."""
+    found = empty_like(order, dist="block")
+    found[order] = cumsum(keep) - 1
     return found
 
 

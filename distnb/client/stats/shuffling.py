@@ -16,6 +16,7 @@ from distnb.client.handle.indexing import lengths, one_axis
 from distnb.client.handle.scalars import numbers_in
 from distnb.client.linalg.products import matmul
 from distnb.client.math.scans import cumsum
+from distnb.client.reach.whole_functions import step, written_in_reach
 from distnb.client.record.creation import asarray, empty, full
 from distnb.client.record.operations import elementwise
 from distnb.client.record.ranges import arange
@@ -79,7 +80,7 @@ class Shuffler(Source):
             return self._order(max(operator.index(n), 0), dist, grid)
         a = _elements(x, dist, grid)
         d = one_axis(axis, a.ndim)
-        return _take(a, self._order(a.shape[d], None, None, a), d)
+        return _in_order(a, self._index(a.shape[d]), d)
 
     def shuffle(self, x: Array | np.ndarray | list[Any], axis: int = 0) -> None:
         """Bring an array's slices along an axis, or a list, into random order, in place.
@@ -103,14 +104,17 @@ class Shuffler(Source):
         array([3, 5, 2, 0, 1, 4])
         """
         if isinstance(x, Array):
-            x[...] = self.permutation(x, axis)
+            d = one_axis(axis, x.ndim)
+            index = self._index(x.shape[d])
+            if not written_in_reach("shuffle", _reorder, "exact", x, index, d):
+                x[...] = _in_order(x, index, d)
         elif isinstance(x, np.ndarray):
-            order = self._order(x.shape[one_axis(axis, x.ndim)], None, None)
-            x[...] = x.take(order.to_numpy(), axis)
+            d = one_axis(axis, x.ndim)
+            _reorder(x, np.asarray(self._index(x.shape[d])), d)
         elif isinstance(x, list):
             if axis:
                 raise NotImplementedError("Axis argument is only supported on ndarray objects")
-            x[:] = [x[i] for i in self._order(len(x), None, None).to_numpy()]
+            x[:] = [x[i] for i in np.asarray(self._index(len(x)))]
         else:
             raise TypeError(
                 explain("array", type(x).__name__, "an array or a list", "use permutation()")
@@ -281,16 +285,19 @@ class Shuffler(Source):
 
     def _few(self, n: int, k: int) -> np.ndarray:
         """Return ``k`` numbers below ``n``, each once: those that random ones show first."""
-        drawn = np.empty(0, _INTEGERS)
-        places = drawn
-        while len(places) < k:
+        shown: dict[Any, None] = {}
+        while len(shown) < k:
             more = np.empty(k + k // _RARE + 16, _INTEGERS)
             philox.fill_all("integers", self._seed, self._next(), (0, n), more)
-            drawn = np.concatenate((drawn, more))
-            places = np.unique(drawn, return_index=True)[1]
-        return drawn[np.sort(places)[:k]]
+            shown.update(dict.fromkeys(more.tolist()))
+        return np.fromiter(shown, _INTEGERS, k)
 
-    def _order(self, n: int, dist: Dist, grid: Grid, like: object = None) -> Array:
+    def _index(self, n: int) -> Array | np.ndarray:
+        """Return the numbers below n in random order: NumPy's, where they are in the notebook."""
+        order = self._order(n, None, None)
+        return order if order.here is None else order.here
+
+    def _order(self, n: int, dist: Dist, grid: Grid) -> Array:
         """Return the numbers below n in random order: sorted keys that end in the number.
 
         The keys differ in as many bits as the numbers leave, which is 34 for 2**30 of them; where
@@ -298,8 +305,6 @@ class Shuffler(Source):
         """
         if n < 0:
             raise ValueError(explain("length", n, "a number >= 0", "check the arithmetic"))
-        if isinstance(like, Array):
-            dist, grid = (None, None) if like.here is not None else ("block", None)
         keys = self._draw("integers", (0, 2**64), n, _KEYS, dist, grid)
         bits = max(1, int(n - 1).bit_length())
         mask = (1 << bits) - 1
@@ -609,7 +614,26 @@ def _take_along(a: Array | np.ndarray, index: Array, axis: int) -> Any:
     return take_along_axis(a, index, axis)
 
 
-def _take(a: Array | np.ndarray, index: Array | slice, axis: int) -> Any:
+def _reorder(a: np.ndarray, index: np.ndarray, axis: int) -> None:
+    """Bring slices along an axis to other places."""
+    a[...] = _take(a, index, axis)
+
+
+def _in_order(a: Array | np.ndarray, index: Array | np.ndarray, axis: int) -> Any:
+    """Return all slices along an axis in another order; NumPy does it in reach."""
+    if isinstance(a, np.ndarray) or isinstance(index, Array):
+        return _take(a, index, axis)
+    found = step(_take, _in_blocks, "exact", (a, index, axis), {})
+    return _in_blocks(a, index, axis) if found is None else found
+
+
+def _in_blocks(a: Array, index: np.ndarray, axis: int) -> Any:
+    """Return slices of an array along an axis, in blocks if they are on engines."""
+    dist = "block" if a.here is None else None
+    return _take(a, asarray(index, dist=dist, session=a.session), axis)
+
+
+def _take(a: Array | np.ndarray, index: Array | np.ndarray, axis: int) -> Any:
     """Return slices along an axis; of NumPy's arrays the index is read, and an array comes."""
     key: list[Any] = [slice(None)] * axis
     if isinstance(a, np.ndarray):
