@@ -369,3 +369,24 @@ def test_elements_that_wait_are_as_they_were(session):
         a[...] = 5
         a[21] += 1
     assert [float(one) for one in more] == [-1] * 20
+
+
+@pytest.mark.usefixtures("notebook")
+def test_an_element_whose_reading_was_interrupted_is_read_again(session, monkeypatch):
+    """It was lost, though nothing had written what it is read from."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    a = dnb.arange(50.0)
+    some = [a[i] for i in range(5)]
+    if a.here is not None:
+        return
+    with monkeypatch.context() as broken:
+        broken.setattr(type(session), "gather", interrupted)
+        for one in some[1::2]:
+            with pytest.raises(KeyboardInterrupt):
+                float(one)
+    assert float(some[1]) == 1
+    a[...] = -1
+    assert [float(one) for one in some] == list(range(5))

@@ -131,9 +131,8 @@ def read(x: Array) -> np.ndarray:
             found = None if session.deferred.pending else admission.awaited(deferred.source)
             with session.deferred.aside():
                 base.known = prefetch.read(deferred.source) if found is None else np.asarray(found)
-        except BaseException:
-            base.begin(base.layout)
-            base.lost = True
+        except BaseException:  # it can still be made, or read again, as far as its source can
+            session.deferred.defer(base, deferred)
             raise
         return _shown(base.known, x)
 
