@@ -310,3 +310,83 @@ def test_round_and_rows(session):
     assert [row.shape for row in a] == [(2,), (2,)]
     with pytest.raises(TypeError, match="iteration over a 0-d array"):
         iter(dnb.array(3.0, dist="replicated"))
+
+
+@pytest.mark.usefixtures("notebook")
+def test_rows_read_one_by_one_come_several_at_a_time(session, monkeypatch):
+    """As PyTorch's ``DataLoader`` reads samples: it asked engines for each."""
+    monkeypatch.setattr(prefetch, "_FRESH", 1e9)
+    values = np.arange(12000.0).reshape(300, 40)
+    a = dnb.asarray(values.copy())
+    session.flush()
+    before = session.batches
+    for i in range(300):
+        np.testing.assert_array_equal(a[i].to_numpy(), values[i])
+    for k in range(39, 3, -2):  # other parts are another walk
+        np.testing.assert_array_equal(a[5:290:3, k].to_numpy(), values[5:290:3, k])
+    for i in np.random.default_rng(0).permutation(300).tolist():
+        np.testing.assert_array_equal(np.asarray(a[i, ::-1]), values[i, ::-1])
+    if a.here is None:
+        assert session.batches - before < 30
+    found = a[7].to_numpy()
+    found[:] = -1  # is the caller's own
+    for i in range(290, 300):
+        a[i] *= 2  # each is as it is now
+        np.testing.assert_array_equal(a[i].to_numpy(), 2 * values[i])
+    np.testing.assert_array_equal(a[7].to_numpy(), values[7])
+
+
+@pytest.mark.usefixtures("notebook")
+def test_a_list_of_elements_asks_seldom(session, monkeypatch):
+    """``np.array([x[i] for i in ...])`` had each element copied, and asked for it twice."""
+    monkeypatch.setattr(prefetch, "_FRESH", 1e9)
+    a = dnb.arange(500.0)
+    session.flush()
+    before = session.batches
+    found = np.array([a[i] for i in range(200)])
+    np.testing.assert_array_equal(found, np.arange(200.0))
+    if a.here is None:
+        assert session.batches - before < 20
+
+
+@pytest.mark.usefixtures("notebook")
+def test_elements_that_wait_are_as_they_were(session):
+    """Reading one of them leaves the others to be made, but not beyond the next write."""
+    a = dnb.arange(50.0)
+    some = [a[i] for i in range(20)]
+    assert [float(some[3]), float(some[17])] == [3, 17]
+    b = dnb.asarray(np.arange(4.0)) + a[:4]
+    assert [float(b[3]), float(some[4])] == [6, 4]
+    more = [a[i] for i in range(20, 40)]
+    assert float(more[0]) == 20
+    a[...] = -1
+    assert [float(one) for one in some + more] == list(range(40))
+    if a.here is not None:
+        return
+    more = [a[i] for i in range(20, 40)]
+    with setting(place="auto"):  # where reading may bring all in reach, and writes are NumPy's
+        assert float(more[1]) == -1
+        a[...] = 5
+        a[21] += 1
+    assert [float(one) for one in more] == [-1] * 20
+
+
+@pytest.mark.usefixtures("notebook")
+def test_an_element_whose_reading_was_interrupted_is_read_again(session, monkeypatch):
+    """It was lost, though nothing had written what it is read from."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    a = dnb.arange(50.0)
+    some = [a[i] for i in range(5)]
+    if a.here is not None:
+        return
+    with monkeypatch.context() as broken:
+        broken.setattr(type(session), "gather", interrupted)
+        for one in some[1::2]:
+            with pytest.raises(KeyboardInterrupt):
+                float(one)
+    assert float(some[1]) == 1
+    a[...] = -1
+    assert [float(one) for one in some] == list(range(5))

@@ -1,19 +1,18 @@
-"""Elements that are read one after the other are fetched several at a time.
+"""Elements, and rows, that are read one after the other are fetched several at a time.
 
-A loop that reads element by element waits for the engines each time. When it has gone in even steps
-for a while, along one axis, the next elements come along with the one that is asked for: twice as
-many each time, as operating systems read files ahead. When it goes here and there, the whole array
-comes, once it was read often enough for its size. They hold as long as nothing is recorded but
-reading and nothing is sent to the engines in any other way, and for a few milliseconds at most. So
-a loop may walk through several arrays.
+A loop that reads element by element, or row by row, waits for the engines each time. When it has
+gone in even steps for a while, along one axis, the next ones come along with the one that is asked
+for: twice as many each time, as operating systems read files ahead. When it goes here and there,
+the whole array comes, once it was read often enough for its size. They hold as long as nothing is
+recorded but reading and nothing is sent to the engines in any other way, and for a few milliseconds
+at most. So a loop may walk through several arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import prod
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,20 +25,18 @@ from distnb.wire.protocol import Operand
 
 __all__ = ["Prefetch"]
 
-#: Elements that are fetched at a time, at most.
-_MOST = 4096
 #: Seconds for which they hold: what others do on the engines is not known here.
 _FRESH = 0.01
-#: Bytes of an array that take about as long to come as one element.
+#: Bytes of an array that take about as long to come as one element: what loops get at a time.
 _AS_ONE = 1 << 18
-#: Elements that are read here and there before their whole array comes.
+#: Elements, or rows, that are read here and there before their whole array comes.
 _FEW = 2
 #: Arrays through which loops walk at a time.
 _WALKS = 8
 
 
 class _Page(NamedTuple):
-    """The elements of a box, ``step`` apart along each axis, and how long they hold."""
+    """The parts of a box of places, ``step`` apart along each axis, and how long they hold."""
 
     start: Ints
     step: Ints
@@ -48,33 +45,37 @@ class _Page(NamedTuple):
     until: float
 
     def find(self, at: Ints) -> np.ndarray | None:
-        """Return an element, None if it is not among these."""
+        """Return a copy of a part, None if it is not among these."""
         places = []
-        for i, a, step, n in zip(at, self.start, self.step, self.values.shape, strict=True):
+        for i, a, step, n in zip(at, self.start, self.step, self.values.shape, strict=False):
             k, rest = divmod(i - a, step)
             if rest or not 0 <= k < n:
                 return None
-            places.append(k)
-        return _one(self.values, places)
+            places.append(slice(k, k + 1))
+        return self.values[tuple(places)].reshape(self.values.shape[len(at) :]).copy()
 
 
 class _Walk:
-    """The element of an array that was read last, how reading went on, and what was prefetched."""
+    """The part of an array that was read last, how reading went on, and what was prefetched.
+
+    Parts are what views show that hold some axes still, at some place, and are alike in all else:
+    elements, rows, every other column.
+    """
 
     def __init__(self) -> None:
         self._last: Ints = ()
-        #: (axis, distance) from the element before to the last one.
+        #: (which of the axes that are held, distance) from the part before to the last one.
         self._step = (-1, 0)
         #: Whether that was the distance before, too.
         self._even = False
         self._page: _Page | None = None
-        #: Elements that were read since engines were asked.
+        #: Parts that were read since engines were asked.
         self._used = 1
         #: Those since elements may have changed, or since several came at a time.
         self._reads, self._state = 0, (0, 0)
 
-    def element(self, x: Array) -> np.ndarray:
-        """Return an element of an array on the engines, as it is now."""
+    def read(self, x: Array) -> np.ndarray:
+        """Return a part of an array on the engines, as it is now."""
         session, at = x.session, tuple([i for _, i in x.dview.fixed])
         self._note(session, at)
         found = self._kept(session, at)
@@ -86,11 +87,14 @@ class _Walk:
         if prod(counts) < 2:
             return session.gather(x.operand, x.placed, x.dtype)
         self._reads = 0
-        view = View(counts, tuple(zip(range(len(counts)), start, step, strict=True)))
+        held = tuple((a, i, d) for (a, _), i, d in zip(x.dview.fixed, start, step, strict=True))
+        view = View(counts + x.dview.shape, held + x.dview.dims)
         placed = Placed(x.dbase.shape, x.dbase.layout, view)
         values = session.gather(Operand(x.operand.base, view), placed, x.dtype)
-        self._page = _Page(start, step, values, _state(session), monotonic() + _FRESH)
-        return _one(values, [(i - a) // d for i, a, d in zip(at, start, step, strict=True)])
+        self._page = page = _Page(start, step, values, _state(session), monotonic() + _FRESH)
+        found = page.find(at)
+        assert found is not None
+        return found
 
     def _note(self, session: Session, at: Ints) -> None:
         """Take note of what is read."""
@@ -103,24 +107,24 @@ class _Walk:
         self._last, self._step = at, step
 
     def _kept(self, session: Session, at: Ints) -> np.ndarray | None:
-        """Return an element that was prefetched, if that still holds."""
+        """Return a part that was prefetched, if that still holds."""
         page = self._page
         if page is None or page.state != _state(session) or monotonic() > page.until:
             return None
         return page.find(at)
 
     def _box(self, x: Array, at: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return the start, step and counts of what is to be fetched along with an element."""
-        shape, ones = x.dbase.shape, (1,) * len(at)
+        """Return the start, step and counts of the places of what is fetched along with a part."""
+        shape, ones = tuple([x.dbase.shape[a] for a, _ in x.dview.fixed]), (1,) * len(at)
         if x.session.transport.concurrent:
             if self._even:
                 axis, step = self._step
                 left = (shape[axis] - 1 - at[axis]) // step if step > 0 else at[axis] // -step
-                n = min(2 * self._used, _MOST, left + 1)
+                n = min(2 * self._used, _AS_ONE // x.nbytes, left + 1)
                 steps, counts = ones[:axis] + (step,), ones[:axis] + (n,)
                 return at, steps + ones[axis + 1 :], counts + ones[axis + 1 :]
             worth = min(_AS_ONE * (self._reads - _FEW), config.gather_budget)
-            if prod(shape) * x.dtype.itemsize <= worth:
+            if prod(shape) * x.nbytes <= worth:
                 return (0,) * len(at), ones, shape
         return at, ones, ones
 
@@ -132,23 +136,21 @@ class Prefetch:
     """
 
     def __init__(self) -> None:
-        #: Handle -> walk, the one that went on last at the end.
-        self._walks: dict[int, _Walk] = {}
+        #: Handle, and what is alike in its parts -> walk, the one that went on last at the end.
+        self._walks: dict[tuple[Any, ...], _Walk] = {}
 
-    def element(self, x: Array) -> np.ndarray:
-        """Return an element of an array on the engines, as it is now."""
-        with x.session.recorder.lock:  # several threads may walk through arrays
-            handle = x.operand.base
-            walk = self._walks.pop(handle, None) or _Walk()
-            self._walks[handle] = walk
+    def read(self, x: Array) -> np.ndarray:
+        """Return a part of an array on the engines, as it is now."""
+        session, view = x.session, x.dview
+        if not 0 < x.nbytes <= _AS_ONE:
+            return session.gather(x.operand, x.placed, x.dtype)
+        with session.recorder.lock:  # several threads may walk through arrays
+            key = (x.operand.base, view.shape, view.dims)
+            walk = self._walks.pop(key, None) or _Walk()
+            self._walks[key] = walk
             if len(self._walks) > _WALKS:
                 del self._walks[next(iter(self._walks))]
-            return walk.element(x)
-
-
-def _one(values: np.ndarray, at: Iterable[int]) -> np.ndarray:
-    """Return a copy of an element as an array of its dtype."""
-    return values[tuple([slice(k, k + 1) for k in at])].reshape(()).copy()
+            return walk.read(x)
 
 
 def _state(session: Session) -> tuple[int, int]:

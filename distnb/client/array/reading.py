@@ -120,17 +120,19 @@ def read(x: Array) -> np.ndarray:
         if base.known is not None:
             session.check_open()
             return _shown(base.known, x)
-        waiting = session.deferred.pending is not None
-        deferred = session.deferred.withdraw(base) if waiting else None
-        if deferred is None:
+        deferred = session.deferred.withdraw(base) if session.deferred.pending else None
+        if deferred is None and not (x._view or x.dview).fixed:
             return session.gather(x.operand, x.placed, base.dtype)
+        prefetch: Prefetch = session.extensions[Prefetch]
+        if deferred is None:
+            return prefetch.read(x)
         try:
-            found = admission.awaited(deferred.source)
-            prefetch: Prefetch = session.extensions[Prefetch]
-            base.known = prefetch.element(deferred.source) if found is None else np.asarray(found)
-        except BaseException:
-            base.begin(base.layout)
-            base.lost = True
+            # Others that wait are copies of what may not move before they are made
+            found = None if session.deferred.pending else admission.awaited(deferred.source)
+            with session.deferred.aside():
+                base.known = prefetch.read(deferred.source) if found is None else np.asarray(found)
+        except BaseException:  # it can still be made, or read again, as far as its source can
+            session.deferred.defer(base, deferred)
             raise
         return _shown(base.known, x)
 

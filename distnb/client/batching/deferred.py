@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
 __all__ = ["Deferred"]
+
+#: Bases that wait, at most.
+_MOST = 1 << 14
 
 _Base = TypeVar("_Base")
 _Base_contra = TypeVar("_Base_contra", contravariant=True)
@@ -20,45 +23,61 @@ class Maker(Protocol[_Base_contra]):
 
 
 class Deferred:
-    """The base that a session is to make next.
+    """The bases that a session is to make next.
 
-    If nobody has it any more when something else is recorded, it is not made. Under SPMD it is all
-    the same: there garbage may be collected at other times on other ranks.
+    Those that nobody has any more when something else is recorded are not made. Under SPMD it is
+    all the same: there garbage may be collected at other times on other ranks.
 
     Parameters
     ----------
     lock : context manager
         The recorder's.
     weak : bool
-        Whether the base may go before it is made.
+        Whether the bases may go before they are made.
     """
 
     def __init__(self, lock: AbstractContextManager[object], weak: bool) -> None:
         self._lock = lock
         self._weak = weak
-        #: The base, as long as it is there, and what makes it.
-        self.pending: tuple[Callable[[], object], Maker[Any]] | None = None
+        #: Identity of a base -> the base, as long as it is there, and what makes it.
+        self.pending: dict[int, tuple[Callable[[], object], Maker[Any]]] = {}
 
     def defer(self, base: _Base, make: Maker[_Base]) -> None:
         """Let ``make(base)`` record what makes a base, before anything else is recorded."""
         with self._lock:
-            self.record()
-            self.pending = (weakref.ref(base) if self._weak else lambda: base, make)
+            if len(self.pending) >= _MOST:
+                self.record()
+            self.pending[id(base)] = (weakref.ref(base) if self._weak else lambda: base, make)
 
     def withdraw(self, base: object) -> Any:
         """Return what was to make a base, and forget it; None if it was called."""
         with self._lock:
-            if self.pending is None or self.pending[0]() is not base:
+            there, make = self.pending.get(id(base), (None, None))
+            if there is None or there() is not base:
                 return None
-            make, self.pending = self.pending[1], None
+            del self.pending[id(base)]
             return make
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let what waits still wait while elements are read; the caller has the lock."""
+        waiting, self.pending = self.pending, {}
+        try:
+            yield
+        finally:
+            self.pending = waiting | self.pending
+
     def record(self) -> None:
-        """Have the base made, if there is one and somebody has it still."""
-        if self.pending is None:
+        """Have the bases made which somebody has still."""
+        if not self.pending:
             return
-        with self._lock:  # to the end: another thread is not to record what needs it before
-            pending, self.pending = self.pending, None
-            base = pending[0]() if pending is not None else None
-            if pending is not None and base is not None:
-                pending[1](base)
+        with self._lock:  # to the end: another thread is not to record what needs them before
+            left, self.pending = self.pending, {}
+            try:
+                while left:
+                    there, make = left.pop(next(iter(left)))
+                    base = there()
+                    if base is not None:
+                        make(base)
+            finally:
+                self.pending = left | self.pending

@@ -82,7 +82,7 @@ class Recorder:
 
     def add(self, *commands: Command) -> None:
         """Record commands, after the deletions that came before them, and what was deferred."""
-        if self.deferred.pending is not None:
+        if self.deferred.pending:
             self.deferred.record()
         if SETTINGS is None or SETTINGS.get(None) is not self._settings:
             self._follow()

@@ -363,7 +363,7 @@ class Session(Closable, ByName):
             return
         if self.connection.dead:
             self.recovery.go_on()
-        if self.connection.ready and self.deferred.pending is not None:
+        if self.connection.ready and self.deferred.pending:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies
             self.progress.begin()
@@ -384,7 +384,7 @@ class Session(Closable, ByName):
         """Tell whether engines have done all that was recorded; does not wait for them."""
         connection = self.connection
         with self.recorder.lock:  # what the idle timer takes neither waits nor is sent yet
-            if self.recorder.waiting or self.deferred.pending is not None or connection.dead:
+            if self.recorder.waiting or self.deferred.pending or connection.dead:
                 return False
             return self.take_in() and connection.ready
 
@@ -450,7 +450,7 @@ class Session(Closable, ByName):
     @property
     def waits(self) -> bool:
         """Whether anything was asked for of which nobody has seen what came of it."""
-        pending = self.recorder.pending or self.deferred.pending is not None
+        pending = self.recorder.pending or self.deferred.pending
         return bool(pending or not self.connection.ready or not self.connection.given_up)
 
     # -- values ------------------------------------------------------------------------------
