@@ -27,6 +27,7 @@ __all__ = [
     "on_engine",
     "run",
     "run_block",
+    "run_slices",
     "without_halo",
 ]
 
@@ -142,6 +143,35 @@ def run(function: Any, *ins: Any, out: tuple[np.ndarray, ...]) -> None:
         )
     for target, one in zip(targets, found, strict=True):
         np.copyto(target, one, casting="same_kind")
+
+
+def run_slices(
+    function: Slices, axis: int, block: np.ndarray, target: np.ndarray, shape: tuple[int, ...]
+) -> None:
+    """Call a function with the slices of a block along an axis, which cannot be written.
+
+    What it returns, of the shape that it had for the first slice or of one that is broadcast to it,
+    is put into ``target`` in place of that axis.
+    """
+    slices = np.moveaxis(block, axis, -1)
+    slices.flags.writeable = False
+    made = range(axis, axis + len(shape))
+    found = np.moveaxis(target, made, range(-len(shape), 0))
+    for place in np.ndindex(slices.shape[:-1]):
+        one = function(slices[place])
+        try:
+            found[place] = one
+        except ValueError:
+            if one.shape == shape:
+                raise
+            raise ValueError(
+                explain(
+                    "function of apply_along_axis()",
+                    f"shape {one.shape}",
+                    f"{shape}, as for the first slice",
+                    "return as much for any slice",
+                )
+            ) from None
 
 
 def _shown(x: Any) -> Any:

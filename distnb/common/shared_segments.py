@@ -119,7 +119,8 @@ class Pages:
     def remove(self, start: int, length: int) -> None:
         """Give a part to the system, for all who have mapped the file."""
         self._map.madvise(mmap.MADV_REMOVE, self._before + start, length)
-        self._removed += 1
+        if self._enlarges:  # a file on a disk is not written here: a full disk would be a signal
+            self._removed += 1
 
     def enlarge(self, start: int, length: int) -> None:
         """Let a part be of huge pages, as far as it covers any; what is in there stays.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -62,6 +63,10 @@ def _layouts(text: str) -> list[tuple[str, str]]:
 
 #: Stands for the name that is being written.
 _HERE = "being_written"
+#: Characters before it that are read, once from each: all of a long line took seconds.
+_LONGEST = 200
+#: What Python says of text that is no expression, or too deep for it.
+_NO_EXPRESSION = (SyntaxError, ValueError, MemoryError, RecursionError)
 
 
 #: Where arrays have what they use among themselves, methods and attributes.
@@ -87,7 +92,7 @@ def _is_array(expression: ast.expr, names: dict[str, Any]) -> bool:
         case ast.BinOp(left=x, right=y) | ast.Compare(left=x, comparators=[y]):
             return _is_array(x, names) or _is_array(y, names)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=name), args=[x, *_]):
-            ufunc = names.get(module) is np and isinstance(getattr(np, name, None), np.ufunc)
+            ufunc = names.get(module) is np and isinstance(vars(np).get(name), np.ufunc)
             return ufunc and _is_array(x, names)
     return False
 
@@ -98,9 +103,10 @@ def _before_dot(stem: str) -> ast.expr | None:
     >>> ast.unparse(_before_dot("for x in y + A[0]."))
     'A[0]'
     """
-    line = stem.rpartition("\n")[2].strip()
+    line = stem.rpartition("\n")[2].strip()[-_LONGEST:]
     for at in range(len(line)):
-        with contextlib.suppress(SyntaxError, ValueError):
+        with contextlib.suppress(*_NO_EXPRESSION), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what is not written to its end
             for each in ast.walk(ast.parse(f"{line[at:]}{_HERE}", mode="eval")):
                 if isinstance(each, ast.Attribute) and each.attr == _HERE:
                     return each.value

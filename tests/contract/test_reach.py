@@ -675,6 +675,25 @@ def test_a_function_that_is_brief_takes_no_batch(session, monkeypatch, name, dis
         same(x, a)
 
 
+@pytest.mark.parametrize("seconds", [np.inf, -1.0])
+def test_slices_cannot_be_written_whoever_calls_the_function(session, monkeypatch, seconds):
+    """Else it would depend on time whether an array changes; what is broadcast is NumPy's matter."""
+    monkeypatch.setattr(admission, "_BRIEF", seconds)
+    a = numbered((600, 50))
+    part = lambda v: v[:1] if v[0] > a[3, 0] else v  # noqa: E731
+    with setting(cutoff=1 << 10):
+        x = dnb.array(a, dist="block")
+        assert x[0, 0].item() == a[0, 0]
+        with pytest.raises(ValueError, match="read-only"):
+            dnb.apply_along_axis(lambda v: v.fill(0) or 1, 1, x[:9]).to_numpy()
+        same(dnb.apply_along_axis(part, 1, x[:9]), np.apply_along_axis(part, 1, a[:9]))
+        with pytest.raises(
+            ValueError, match=r"^function of apply_along_axis\(\): got shape \(2,\)"
+        ):
+            dnb.apply_along_axis(lambda v: v[: 3 if v[0] < a[3, 0] else 2], 1, x[:9]).to_numpy()
+        same(x, a)
+
+
 @given(hnp.array_shapes(max_dims=4, max_side=4), st.data())
 def test_an_index_takes_no_more_than_is_counted(shape, data):
     x = np.zeros(shape)

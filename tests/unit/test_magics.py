@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import importlib
 import re
@@ -23,6 +24,7 @@ from distnb.client.reports import doctor, memory_bandwidth
 from distnb.client.reports.referrers import arrays_of, drop
 from distnb.client.session import current
 from distnb.common.memory_pool import size_class
+from distnb.magics.completion import Completion
 from distnb.magics.tracebacks import shortened
 from distnb.measure.events import COMPUTE
 from distnb.widgets.layouts.several import Several
@@ -522,6 +524,23 @@ def test_completion_of_an_expression_offers_what_arrays_have_for_users(shell, se
     shell.run_line_magic("unload_ext", "distnb")
     assert "dbase" in offered("A.T.")
     shell.run_line_magic("load_ext", "distnb")
+
+
+def test_completion_reads_any_text(session, monkeypatch):
+    """It tells nothing of it, and does not read all of a long line from each of its places."""
+    pytest.importorskip("jedi")
+    read, parse = [], ast.parse
+    counting = lambda text, *args, **given: read.append(text) or parse(text, *args, **given)  # noqa: E731
+    monkeypatch.setattr(ast, "parse", counting)
+    shell = Mock(user_ns={"A": dnb.ones((4, 4)), "np": np})
+    shell.Completer._jedi_matches = lambda *_: []
+    Completion(shell, {"line": [], "cell": []})
+    offered = lambda text: {c.name for c in shell.Completer._jedi_matches(len(text), 0, text)}  # noqa: E731
+    for text in (f"x = [{'1, ' * 3000}A[0].", "'\\d' in A[0].", "1if A[0].", f"{'-' * 99}A."):
+        assert "sum" in offered(text)
+    for text in ("(" * 300 + ".", "np.object(A).", "A[0]" * 3000 + ".x[", f"{'-' * 3000}f(A)."):
+        assert not offered(text)
+    assert sum(map(len, read)) < 1 << 18
 
 
 def test_distmem_tells_what_the_last_error_holds(shell, session):

@@ -11,7 +11,7 @@ import pytest
 from distnb.client.recovery.shared_memory import SharedMemory
 from distnb.common import shared_segments
 from distnb.common.memory_pool import Pool, size_class
-from distnb.common.shared_segments import Card, SharedSegment
+from distnb.common.shared_segments import Card, SharedSegment, file_segment
 from distnb.engines.runtime import node
 from distnb.engines.runtime.memory import Memory
 from distnb.engines.runtime.node import Node
@@ -73,6 +73,17 @@ def test_memory_goes_back_to_the_system(segment):
     assert look.tolist() == [1, 1]
     del look
     assert used(segment) == before
+
+
+def test_what_comes_back_writes_nothing_to_a_disk(tmp_path):
+    """Where that is full, who writes through a mapping is ended by a signal."""
+    made = file_segment(str(tmp_path))
+    made.take(8 * GRAIN)  # which comes back at once
+    gc.collect()
+    start = made.offset(made.take(1))
+    assert start == GRAIN
+    assert made.read(0, start) == bytes(start)
+    made.close()
 
 
 def test_no_more_than_there_is(segment):

@@ -91,3 +91,9 @@ def test_what_weighs_much_is_a_large_step(dear, monkeypatch, step, often):
         y = step(x)
         assert session.large.nbytes - before == often * 2 * x.nbytes
         assert np.array_equal(y.to_numpy(), step(np.ones(1 << 17)))
+
+
+def test_objects_are_not_measured():
+    """Python's numbers raise what who calls the operation would be told in place of what is wrong."""
+    for run in (np.divide, np.floor_divide, np.hypot, np.add):
+        assert weights.weight(run, np.dtype(object)) == 1

@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from distnb.common.calling import run_block
-from distnb.common.errors import explain
+from distnb.common.calling import run_block, run_slices
 from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
@@ -198,22 +197,7 @@ class AlongAxis(SingleEngine):
         block, target = self.ins[0].block, self.out.block
         assert block is not None
         assert target is not None
-        slices = np.moveaxis(block, axis, -1)
-        slices.flags.writeable = False
-        made = range(axis, axis + len(shape))
-        found = np.moveaxis(target, made, range(-len(shape), 0))
-        for place in np.ndindex(slices.shape[:-1]):
-            one = self.function(slices[place])
-            if one.shape != shape:
-                raise ValueError(
-                    explain(
-                        "function of apply_along_axis()",
-                        f"shape {one.shape}",
-                        f"{shape}, as for the first slice",
-                        "return as much for any slice",
-                    )
-                )
-            found[place] = one
+        run_slices(self.function, axis, block, target, shape)
 
 
 class Stacks(SingleEngine):
