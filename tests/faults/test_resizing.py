@@ -5,6 +5,7 @@ import os
 import random
 import signal
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from distnb.client.handle.glimpse import Glimpse
 from distnb.client.lasting import resizing
 from distnb.client.session.bases import Base
 from distnb.client.transport import launch
+from distnb.client.transport.watchdog import NANNY
 from distnb.common.errors import EngineError, LayoutError
 from distnb.geometry.layout import Block, Irregular
 from tests.failures.support import setting
+from tests.faults.processes import below
 from tests.faults.programs import LAYOUTS, Program
 from tests.faults.test_recovery import kill, numbers
 from tests.marking import own_engines
@@ -50,6 +53,16 @@ def check(found, size):
         np.testing.assert_array_equal(x.to_numpy(), data)
         layout = x.dbase.layout
         assert layout.here or layout.grid.last < size
+
+
+def test_an_engine_whose_nanny_was_killed_is_forgotten(doomed):
+    x = dnb.array(numbers(300, 20), dist="block")
+    x.sum().item()
+    nanny = next(p for p in below() if Path(f"/proc/{p}/comm").read_text().strip() == NANNY)
+    os.kill(nanny, signal.SIGKILL)
+    doomed.resize(1)
+    assert len(doomed.transport.client.ids) == doomed.size == 1
+    np.testing.assert_array_equal(x.to_numpy(), numbers(300, 20))
 
 
 @pytest.mark.parametrize(

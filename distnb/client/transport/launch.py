@@ -151,6 +151,7 @@ class Engines:
         watchdog, before = self._watchdog, dict(self.client._engines)
         try:
             watchdog.again(self.n, _threads(self._launcher, self.n), RESTART)
+            _forget(self.client, before)
             return _newcomers(watchdog, self.client, self.n, before)
         except EngineError:  # where the controller has ended, the watchdog ends the rest
             if self._stopped or not poll(lambda: watchdog.over, _ENDING):
@@ -425,6 +426,21 @@ def _all_registered(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> 
             return False
         watchdog.pause(f"{len(client.ids)} of {n} engines")
     return True
+
+
+def _forget(client: ipyparallel.Client, ended: dict[int, str]) -> None:
+    """Tell a client of engines that have ended, in its thread.
+
+    The hub tells it, too, but not of an engine whose nanny was killed: what is sent to it would be
+    waited for.
+    """
+
+    def tell() -> None:
+        for i, key in ended.items():
+            if client._engines.get(i) == key:
+                client._unregister_engine({"content": {"id": i, "uuid": key}})
+
+    client._io_loop.add_callback(tell)
 
 
 def _newcomers(
