@@ -390,3 +390,14 @@ def test_an_element_whose_reading_was_interrupted_is_read_again(session, monkeyp
     assert float(some[1]) == 1
     a[...] = -1
     assert [float(one) for one in some] == list(range(5))
+
+
+def test_an_element_of_an_element_that_waits(session):
+    x = dnb.arange(10.0)
+    y, other = x[3], x[5]
+    z = y[()]
+    last = z[()]
+    x[3] = 7
+    assert [float(found) for found in (last, z, other, y, x[3])] == [3, 3, 5, 3, 7]
+    y = x[4]
+    assert [float(found) for found in (y[()][()], y, x[4])] == [4, 4, 4]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.array import prefetch
 from distnb.client.reports.doctor import diagnose
 from distnb.client.session.journal import MOST
 from distnb.geometry.layout import make_layout
@@ -40,7 +41,13 @@ def kinds(found):
     return [f.kind for f in found.findings]
 
 
-def test_reads_of_single_elements(session):
+@pytest.fixture
+def apart(monkeypatch):
+    """Let no elements come together, as of arrays that are much larger than these."""
+    monkeypatch.setattr(prefetch, "_AS_ONE", 0)
+
+
+def test_reads_of_single_elements(session, apart):
     a = dnb.ones((9, 9))
     session.journal.begin()
     total = 0.0
@@ -262,7 +269,7 @@ def test_only_so_many_commands_are_kept(session):
 
 
 @pytest.mark.parametrize("notebook", ["tour", "heat"])
-def test_the_notebooks_give_no_alarm(session, notebook):
+def test_the_notebooks_give_no_alarm(session, apart, notebook):
     """Run what the cells of a shipped notebook do with arrays, on smaller ones."""
     cells = json.loads((ROOT / "notebooks" / f"{notebook}.ipynb").read_text())["cells"]
     space = {"dnb": dnb, "np": np, "session": session, "time": time}

@@ -20,6 +20,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
 
 import distnb as dnb
+from distnb.client.array import prefetch
 from distnb.client.reports import doctor, memory_bandwidth
 from distnb.client.reports.referrers import arrays_of, drop
 from distnb.client.session import current
@@ -644,6 +645,7 @@ def test_distmem_shows_itself(shell, session):
 
 
 def test_the_doctor_looks_at_the_last_cell_that_did_something(shell, session, monkeypatch):
+    monkeypatch.setattr(prefetch, "_AS_ONE", 0)  # as of larger arrays
     monkeypatch.setattr(doctor, "LEAST", 0.0)
     monkeypatch.setattr(doctor, "WORTH", 0.0)
     shell.user_ns["A"] = dnb.ones((9, 9))
@@ -681,6 +683,7 @@ def test_the_doctor_does_not_look_at_the_speed_of_copying(shell, session, monkey
 
 
 def test_the_doctor_knows_arrays_that_were_moved(shell, session, monkeypatch):
+    monkeypatch.setattr(prefetch, "_AS_ONE", 0)  # as of larger arrays
     monkeypatch.setattr(doctor, "LEAST", 0.0)
     monkeypatch.setattr(doctor, "WORTH", 0.0)
     shell.user_ns["A"] = dnb.ones((90, 90))

@@ -129,7 +129,7 @@ def read(x: Array) -> np.ndarray:
         try:
             # Others that wait are copies of what may not move before they are made
             found = None if session.deferred.pending else admission.awaited(deferred.source)
-            with session.deferred.aside():
+            with session.deferred.aside(deferred.source.dbase):
                 base.known = prefetch.read(deferred.source) if found is None else np.asarray(found)
         except BaseException:  # it can still be made, or read again, as far as its source can
             session.deferred.defer(base, deferred)

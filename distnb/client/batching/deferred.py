@@ -59,8 +59,13 @@ class Deferred:
             return make
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Let what waits still wait while elements are read; the caller has the lock."""
+    def aside(self, source: object) -> Iterator[None]:
+        """Let what waits still wait while elements of a base are read; the caller has the lock.
+
+        Unless that base is among it: then all is made, as wherever something is recorded.
+        """
+        if id(source) in self.pending:
+            self.record()
         waiting, self.pending = self.pending, {}
         try:
             yield
