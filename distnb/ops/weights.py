@@ -5,6 +5,8 @@ times as long as a sum. How long is the matter of loops of NumPy's, and of the p
 measured where it is asked for first, on a few elements.
 """
 
+from __future__ import annotations
+
 from time import perf_counter
 from typing import Any
 
