@@ -57,8 +57,8 @@ ORDER: dict[str, str] = {
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions
     """,
     "distnb.engines.fusion": """
-        reduction_blocks compressed groups amounts loops fp_flags compiled_loops compiler windows
-        compiled_rows kernels replicas group_messages elementwise
+        reduction_blocks compressed groups amounts loops machine_code compiled_loops compiler
+        windows compiled_rows kernels replicas group_messages elementwise
     """,
     "distnb.engines.collectives": """
         single_engine reductions scans segmented splitters sorting selecting searching
@@ -170,7 +170,7 @@ TOP_APART = ("distnb.engines", "distnb.strategies")
 #: only. What holds for a folder holds for all in it. The standard library is always allowed.
 OTHERS: dict[str, str] = {
     "distnb": "numpy",
-    "distnb.engines": "mpi4py [numba] [scipy] [threadpoolctl]",
+    "distnb.engines": "mpi4py [llvmlite] [scipy] [threadpoolctl]",
     "distnb.engines.server.batch_server": "zmq",
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",

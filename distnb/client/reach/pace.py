@@ -6,7 +6,8 @@ large steps. Where only large steps come, the notebook may do these, too: messag
 engines about as much as the smallest of them. Which way is best depends on how many steps of which
 kind there are, and on what engines make of them together. So each is tried on as many bytes, that
 which is taken first, and the quickest one is taken until it is time to try again. A new program
-begins in the notebook, for many are over before engines would have begun.
+begins in the notebook, for many are over before engines would have begun. It goes on there where
+engines are slower as long as their loops are not compiled, which is done meanwhile.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ _ANOTHER, _SLOWEST, _PROGRAMS = 0.05, 2e-9, 64
 #: Seconds for a byte, up to which engines are quicker than the notebook, which goes through memory
 #: once for each step: what fused steps take.
 _QUICK = 50e-12
-#: What compiled loops take of what engines take without, at least.
-_COMPILED = 0.3
+#: Seconds after which engines are tried again whose loops were not yet compiled, at first and at
+#: most: it takes one or two to begin with Numba, and one for a loop.
+_GROWS, _MOST_GROWS = 1.5, 12.0
 #: Small steps, one after the other, that are recorded before engines are waited for; and at most.
 _PATIENCE, _MOST_PATIENT = 6, 64
 
@@ -75,9 +77,9 @@ class Pace:
         self._quota, self._longest = _FIRST, _FIRST_SECONDS
         #: Commands that engines had done when last waited for, and how often few were new.
         self._done = self._turns = 0
-        #: Whether engines had loops that are yet to be compiled when measured last, and whether a
-        #: way was taken for what they will take then.
-        self._young = self._hoped = False
+        #: Whether engines had loops that are yet to be compiled when tried last; when to try again,
+        #: and how many seconds later than the last time.
+        self._young, self._grown, self._grows = False, 0.0, _GROWS
         #: When that was.
         self._before = perf_counter()
 
@@ -113,6 +115,7 @@ class Pace:
     def _take(self, session: Session, way: str, quota: int, longest: float = inf) -> None:
         """Take a way, for so many bytes, or so many seconds at most."""
         self.way, self._quota, self._longest = way, quota, longest
+        session.connection.young = False
         self._begin(session.large, longest)
 
     def _judge(self, session: Session) -> None:
@@ -120,9 +123,13 @@ class Pace:
 
         What it costs to begin is no price, nor what else a program does meanwhile.
         """
-        price = session.large.price * self._share(session)
+        price = session.large.price
         if self.way != NOTEBOOK:
-            self._young = session.connection.young
+            self._young = self._young or session.connection.young
+        if self._young and price > self._prices.get(NOTEBOOK, inf):
+            self._prices[self.way] = price
+            self._choose(session)
+            return
         if not self._measured:
             self._measure(session, price)
             return
@@ -142,7 +149,6 @@ class Pace:
             self._tried = int(min(max(_TRIED, _TRIAL / max(price, 1e-12)), _MOST_TRIED))
         longest = min(self._prices.values(), default=inf) * self._tried
         self._measured, self._quota, self._longest = True, self._tried, longest
-        session.connection.young = False
         self._begin(session.large, min(longest, price * self._tried))
 
     def _is_found(self) -> bool:
@@ -163,12 +169,22 @@ class Pace:
         if self._best in self._prices:
             self._prices[self._best] *= _SAME
         best = min(self._prices, key=lambda way: self._prices[way])
-        self._hoped = self._young and (self._hoped or best != NOTEBOOK)
+        young, self._young = self._young, False
+        if young and best == NOTEBOOK:
+            self._go_on(session)
+            return
+        self._grown, self._grows = 0.0, _GROWS
         kept = _KEPT * self._kept if best == self._best else _KEPT
         self._best, self._kept = best, min(kept, _MOST_KEPT[best])
         self._measured, self._turns, self._prices = False, 0, {}
         # What engines do without the notebook is judged as seldom as at first.
         self._take(session, best, self._tried * self._kept * (4 if best == WAIT else 1))
+
+    def _go_on(self, session: Session) -> None:
+        """Go on in the notebook, until engines may have compiled their loops."""
+        self._measured, self._turns, self._prices = False, 0, {}
+        self._grown, self._grows = perf_counter() + self._grows, min(2 * self._grows, _MOST_GROWS)
+        self._take(session, NOTEBOOK, 0)
 
     def leave(self, session: Session) -> None:
         """Let another program begin: what is measured will be measured anew."""
@@ -197,14 +213,11 @@ class Pace:
     def _is_over(self, session: Session) -> bool:
         """Tell whether it is time to judge this way."""
         done = session.large
+        if self._grown and self.way == NOTEBOOK and not self._measured:
+            return done.nbytes > 0 and perf_counter() > self._grown
         if done.nbytes >= self._quota:
             return True
-        return done.nbytes > 0 and done.seconds * self._share(session) > self._longest
-
-    def _share(self, session: Session) -> float:
-        """Return which part of what engines' steps take these are thought to take later."""
-        young = session.connection.young and not self._hoped and self.way != NOTEBOOK
-        return _COMPILED if young else 1.0
+        return done.nbytes > 0 and done.seconds > self._longest
 
     def _end(self, session: Session) -> None:
         """Take another way, unless another thread has just done so."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.engines.fusion.fp_flags import raised_flags
+from distnb.engines.fusion.machine_code import MachineCode, raised_flags
 from distnb.engines.fusion.reduction_blocks import Tile
 from distnb.geometry.layout import Ints, strides_of
 from distnb.ops import table
@@ -28,14 +28,11 @@ __all__ = [
     "Body",
     "Call",
     "Compiled",
-    "Kernel",
     "Segment",
     "Source",
     "row_of",
     "segments",
 ]
-
-Kernel = Callable[..., None]
 
 #: Operation -> expression on inputs ``{0}``, ``{1}``, ``{2}``, and the kinds of dtypes it is for.
 EXPRESSIONS: dict[str, tuple[str, str]] = {
@@ -259,7 +256,8 @@ class Body:
     """Writes the source of one loop; its arguments are as :class:`Compiled` passes them.
 
     For each array: ``p`` is flat memory, ``o`` an offset and ``s`` a stride for each axis. ``n``
-    are the lengths of the axes, ``c`` scalars, and ``m`` is the number of rows of a ring.
+    are the lengths of the axes, ``c`` scalars, ``m`` is the number of rows of a ring, and ``w`` is
+    what is computed before its lines are stored past the caches.
     """
 
     def __init__(
@@ -282,11 +280,12 @@ class Body:
         body = self.loops()
         streams = self.stream in self.inner
         if streams:
-            dtype = self.segment.kinds[int(self.stream)].name
-            body = [f"w = np.empty({_CHUNK}, np.{dtype})", *body, "fence()"]
+            names.append("w")
+            kinds.append(f"{_numba(self.segment.kinds[int(self.stream)])}[::1]")
+            body.append("fence()")
         return (
             f"import numpy as np\nfrom numba import njit\n{_STREAM * streams}\n\n"
-            f'@njit("void({", ".join(kinds)})", cache=True, nogil=True, error_model="numpy")\n'
+            f'@njit("void({", ".join(kinds)})", nogil=True, error_model="numpy")\n'
             f"def kernel({', '.join(names)}):\n" + "\n".join(_indented(body)) + "\n"
         )
 
@@ -429,22 +428,26 @@ class Compiled:
     """A segment on one piece, done by a compiled loop.
 
     ``windows`` are those of the arrays in memory, and ``rings`` the buffers of results that are
-    delayed, each a number of rows; all other arrays are buffers in registers.
+    delayed, each a number of rows; all other arrays are buffers in registers. The result
+    ``stream`` goes to memory past the caches.
     """
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: MachineCode,
         segment: Segment,
         windows: dict[Any, Any],
         run: Any,
         rings: dict[int, np.ndarray],
+        stream: int = -1,
     ) -> None:
         self.kernel, self.segment, self.windows, self.run = kernel, segment, windows, run
         self.rings = rings
         self.step = segment.calls[0].step
         #: What is passed to the loop, in order.
         self.arrays: list[Any] = [*segment.arrays, *(("t", r) for r in rings)]
+        streams = (stream,) if stream >= 0 else ()
+        self.chunks = [np.empty(_CHUNK, segment.kinds[r]) for r in streams]
 
     def __call__(self, registers: list[Any], tile: Tile) -> None:
         """Run it on a tile; registers hold its buffers and scalars."""
@@ -459,7 +462,7 @@ class Compiled:
                 moved = sum(s.start * step for s, step in zip(tile, window.strides, strict=True))
                 args += [window.flat, window.offset + moved, *window.strides]
         args += [registers[r] for r in self.segment.scalars]
-        self.kernel(*args)
+        self.kernel(*args, *self.chunks)
         for kind in raised_flags():
             self.run.warn(self._blamed(kind), kind)
 

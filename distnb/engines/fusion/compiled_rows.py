@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from distnb.engines.fusion.compiled_loops import Body, Compiled, Kernel, Segment, Source, row_of
-from distnb.engines.fusion.fp_flags import raised_flags
+from distnb.engines.fusion.compiled_loops import Body, Compiled, Segment, Source, row_of
+from distnb.engines.fusion.machine_code import MachineCode, raised_flags
 from distnb.engines.fusion.reduction_blocks import Combiner
 from distnb.engines.fusion.windows import BlockWindow
 from distnb.geometry.layout import strides_of
@@ -36,7 +36,7 @@ _BEST = """import numpy as np
 from numba import njit
 
 
-@njit("void(int64, int64, {kind}[::1], int64[::1])", cache=True, nogil=True, error_model="numpy")
+@njit("void(int64, int64, {kind}[::1], int64[::1])", nogil=True, error_model="numpy")
 def kernel(rows, n, p, found):
     for i in range(rows):
         begin = np.uint64(i * n)
@@ -158,7 +158,12 @@ class CompiledSums(Compiled):
     """A segment on one piece, whose rows are summed into what a combiner has found."""
 
     def __init__(
-        self, kernel: Kernel, segment: Segment, windows: dict[Any, Any], run: Any, tail: Combiner
+        self,
+        kernel: MachineCode,
+        segment: Segment,
+        windows: dict[Any, Any],
+        run: Any,
+        tail: Combiner,
     ) -> None:
         (made,) = segment.stored
         found = tail.found.reshape(-1)

@@ -1,7 +1,7 @@
-"""Compiles loops in another process, keeps them on disk, and loads them when they are ready.
+"""Has loops compiled in another process, keeps them on disk, and loads them when they are ready.
 
-Compiling takes a second and would hold up the engine's own Python. One engine of a node compiles
-what none has compiled yet; all load it from the cache, also those of later sessions.
+Compiling takes a second and would hold up the engine's own Python. One engine of a node has what
+is not there compiled; all load it from disk, also those of later sessions.
 """
 
 from __future__ import annotations
@@ -15,49 +15,43 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from typing import Any
 
-from distnb.engines.fusion.compiled_loops import Kernel, Source
+from distnb.engines.fusion import machine_code
+from distnb.engines.fusion.compiled_loops import Source
+from distnb.engines.fusion.machine_code import MachineCode, compiled, host, loaded
 
-__all__ = ["Compiler", "folder"]
+__all__ = ["Compiler", "folder", "short_turns"]
 
 #: Seconds in which a loop is compiled for sure.
 _TAKES = 120.0
 #: Seconds between two looks for what is done.
 _LOOK = 0.1
-#: So often it is tried to load a loop.
+#: So often it is tried to load a loop: a file may be there that cannot be read yet.
 _TRIES = 3
-#: Numbers that a loop has made when it is time to have it compiled: it has taken about 0.2 s, and
-#: as long it takes to load Numba for the first loop; where that is done, a tenth of it.
-_PAYS, _PAYS_SOON = 1 << 28, 1 << 25
-#: Seconds after which Python's threads take turns while a loop is loaded: the engine goes on.
+#: Numbers that a loop has made when it is time to have it compiled while others run: it has taken
+#: some 20 ms.
+_PAYS = 1 << 25
+#: Numbers from which on it is compiled when the engine rests, and seconds without loops that are
+#: rest: engines are tried for a moment while the notebook goes on, and what they were tried with is
+#: to be there next time.
+_COUNTS, _REST = 1 << 20, 0.1
+#: Seconds after which Python's threads take turns while one of them imports: the engine goes on.
 _TURN = 1e-4
-#: The process that compiles: imports each file that it reads the name of, and says that it is done.
-_SERVER = """
-import gc, importlib.util, os, pathlib, sys
-gc.disable()  # which would look through all modules again and again
-os.nice(5)  # engines and the notebook come first
-for line in sys.stdin:
-    path = pathlib.Path(line.strip())
-    try:
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        path.with_suffix(".done").touch()
-    except Exception as error:
-        path.with_suffix(".failed").write_text(repr(error))
-"""
+#: The process that compiles what it reads the names of.
+_SERVER = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 
 
-#: How many threads load, and what the turns of Python's threads were before.
+#: How many threads import, and what the turns of Python's threads were before.
 _TURNS: list[float] = []
 _TURNS_LOCK = threading.Lock()
 
 
 @contextlib.contextmanager
 def short_turns() -> Iterator[None]:
-    """Let Python's threads take turns more often, as long as one of those that load does."""
+    """Let Python's threads take turns more often, as long as one of them imports."""
     with _TURNS_LOCK:
         _TURNS.append(_TURNS[-1] if _TURNS else sys.getswitchinterval())
         sys.setswitchinterval(_TURN)
@@ -77,6 +71,16 @@ def folder() -> Path:
     return Path(given or os.path.join(base, "distnb"))
 
 
+class _Awaited:
+    """A loop that is not there: whether it is to be compiled soon, and since when it is."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.soon, self.tries = source, False, 0
+        #: Where it will be, as soon as somebody was asked to compile it; until when that is so.
+        self.path: Path | None = None
+        self.end = inf
+
+
 class Compiler:
     """Gives compiled loops for their sources: none at first, the loop as soon as it is ready.
 
@@ -90,149 +94,173 @@ class Compiler:
         self.wait = wait
         #: Whether loops ran that are not compiled, and will be if they go on.
         self.young = False
-        self._ready: dict[str, Kernel | None] = {}
-        #: Whether Numba is loaded.
-        self._warm = False
-        self._asked: set[str] = set()
-        #: How often a loop could not be loaded; another thread may be importing what it imports.
-        self._tries: dict[str, int] = {}
+        self._ready: dict[str, MachineCode | None] = {}
+        #: What is not there; a thread has it compiled, and loads it.
+        self._awaited: dict[str, _Awaited] = {}
+        #: When such a loop ran last.
+        self._ran = 0.0
         self._server: Any = None
         self._folder: Path | None = None
-        #: What is being compiled, here or elsewhere; a thread loads it once it is done.
-        self._awaited: dict[str, tuple[Path, float]] = {}
-        self._loading = False
+        self._looking = False
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
-    def get(self, source: Source) -> Kernel | None:
-        """Return the compiled loop, or None as long as it is not there."""
-        found = self._ready.get(source.name)
-        if found is not None or source.name in self._ready:
-            return found
+    def get(self, source: Source, numbers: int = _PAYS) -> MachineCode | None:
+        """Return the compiled loop, or None as long as it is not there.
+
+        If it has made few ``numbers``, it is compiled as soon as no loop runs.
+        """
+        name = source.name
+        if name in self._ready:
+            return self._ready[name]
         if self.wait:
-            return self._compile_here(source)
-        if source.name not in self._asked:
-            self._asked.add(source.name)
-            self._ask(source)
-        self.young = self.young or source.name not in self._ready
-        return None
+            self._ready[name] = loaded(*source, compiled(*source))
+            return self._ready[name]
+        awaited = self._awaited.get(name)
+        if awaited is None:
+            awaited = _Awaited(source)
+            self._begin(awaited)
+        awaited.soon = awaited.soon or numbers >= _PAYS
+        self._ran = time.monotonic()
+        self.young = self.young or name not in self._ready
+        return self._ready.get(name)
 
     def tells_young(self) -> bool:
         """Tell whether loops ran since it was told last that are yet to be compiled."""
         found, self.young = self.young, False
         return found
 
-    def pays(self, numbers: int) -> bool:
-        """Tell whether a loop that has made so many numbers is worth to be compiled."""
-        return self.wait or numbers >= (_PAYS_SOON if self._warm else _PAYS)
+    def counts(self, numbers: int) -> bool:
+        """Tell whether a loop that has made so many numbers is worth to be compiled at all."""
+        return self.wait or numbers >= _COUNTS
 
     def settled(self, source: Source) -> bool:
         """Tell whether a loop that was asked for is there, or never will be."""
         return source.name in self._ready
 
-    def _compile_here(self, source: Source) -> Kernel:
-        names: dict[str, Any] = {}
-        exec(source.text.replace("cache=True, ", ""), names)
-        self._ready[source.name] = names["kernel"]
-        return names["kernel"]
-
-    def _path(self, source: Source) -> Path:
-        if self._folder is None:
-            self._folder = folder() / f"kernels-{sys.version_info[0]}.{sys.version_info[1]}"
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = self._folder.stat()  # what is in it will be run
-            if found.st_uid != os.getuid() or found.st_mode & 0o022:
-                raise PermissionError(f"folder for compiled loops: others can write {self._folder}")
-        return self._folder / f"{source.name}.py"
-
-    def _ask(self, source: Source) -> None:
-        """Have a loop compiled, unless it is there or another engine is at it."""
-        try:
-            path = self._path(source)
-            self._await(source.name, path)
-            if path.with_suffix(".done").exists():
+    def _begin(self, awaited: _Awaited) -> None:
+        """Await a loop that is met first; load it if it is on disk, and others were."""
+        name = awaited.source.name
+        if self._folder is not None and self._object(name).exists():
+            awaited.path = self._object(name)
+            if self._load(awaited):
                 return
-            if path.exists() and time.time() - path.stat().st_mtime > _TAKES:
-                path.unlink()  # whoever was at it is gone
-            with open(path, "x", encoding="utf-8") as file:
-                file.write(source.text)
-            if self._server is None:
-                self._server = subprocess.Popen(
-                    [sys.executable, "-c", _SERVER],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    text=True,
-                    env={k: v for k, v in os.environ.items() if not k.startswith(("PMI", "OMPI_"))},
-                )
-            self._server.stdin.write(f"{path}\n")
-            self._server.stdin.flush()
-        except FileExistsError:
-            return
-        except (OSError, RuntimeError, MemoryError):
-            # Nowhere to keep it, or no room for a thread: the tiles go on as they are.
-            self._ready[source.name] = None
-
-    def _await(self, name: str, path: Path) -> None:
-        """Have a loop loaded when it is done; one thread does so as long as there are any."""
-        with self._lock:
-            self._awaited[name] = path, time.monotonic() + _TAKES
-            if not self._loading:
-                # Thread.start() would wait for ever for a thread that has no memory to begin.
-                _thread.start_new_thread(self._load_all, ())
-
-    def _load_all(self) -> None:
-        """Load what is awaited, until there is nothing any more; in one thread."""
-        with self._lock:
-            if self._loading:
-                return
-            self._loading = True
         try:
-            self._load_awaited()
+            with self._lock:
+                self._awaited[name] = awaited
+                if not self._looking:
+                    # Thread.start() would wait for ever for a thread that has no memory to begin.
+                    _thread.start_new_thread(self._look, ())
+        except (RuntimeError, MemoryError):  # no room for a thread: the tiles go on as they are
+            self._settle(awaited, None)
+
+    def _settle(self, awaited: _Awaited, made: MachineCode | None) -> None:
+        self._ready[awaited.source.name] = made
+        self._awaited.pop(awaited.source.name, None)
+
+    def _look(self) -> None:
+        """Look after what is awaited, until there is nothing any more; in one thread."""
+        with self._lock:
+            if self._looking:
+                return
+            self._looking = True
+        try:
+            self._look_after()
         except BaseException:  # else that is done already, and another thread may have begun
             with self._lock:
-                self._loading = False
+                self._looking = False
             raise
 
-    def _load_awaited(self) -> None:
+    def _look_after(self) -> None:
         while not self._closed.wait(_LOOK):
-            for name, (path, end) in list(self._awaited.items()):
-                if path.with_suffix(".done").exists():
-                    with short_turns():
-                        self._load(name, path)
-                elif path.with_suffix(".failed").exists() or time.monotonic() > end:
-                    self._ready[name] = None
+            for awaited in list(self._awaited.values()):
+                if awaited.path is None:
+                    self._ask(awaited)
+                elif awaited.path.exists():
+                    self._load(awaited)
+                elif awaited.path.with_suffix(".failed").exists() or time.monotonic() > awaited.end:
+                    self._settle(awaited, None)
             with self._lock:
-                for name in self._ready.keys() & self._awaited.keys():
-                    del self._awaited[name]
                 if not self._awaited:
-                    self._loading = False  # whoever awaits something from now on begins anew
+                    self._looking = False  # whoever awaits something from now on begins anew
                     return
 
-    def _load(self, name: str, path: Path) -> None:
+    def _object(self, name: str) -> Path:
+        """Return where a loop is kept, in a folder for this processor."""
+        if self._folder is None:
+            with short_turns():
+                found = folder() / f"loops-{host()}"
+            found.mkdir(mode=0o700, parents=True, exist_ok=True)
+            about = found.stat()  # what is in it will be run
+            if about.st_uid != os.getuid() or about.st_mode & 0o022:
+                raise PermissionError(f"folder for compiled loops: others can write {found}")
+            self._folder = found
+        return self._folder / f"{name}.o"
+
+    def _ask(self, awaited: _Awaited) -> None:
+        """Have a loop compiled if it is time, unless it is there or another engine is at it."""
         try:
-            spec = importlib.util.spec_from_file_location(path.stem, path)
-            assert spec is not None
-            assert spec.loader is not None
-            # Numba finds what it kept by the name of the module.
-            module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            self._ready[name] = module.kernel
-            self._warm = True
+            path = self._object(awaited.source.name)
+            rests = time.monotonic() - self._ran > _REST
+            if not (awaited.soon or rests or path.exists()):
+                return
+            awaited.path, awaited.end = path, time.monotonic() + _TAKES
+            if not path.exists():
+                self._have_compiled(awaited.source, path.with_suffix(".py"))
+        except FileExistsError:
+            return
+        except Exception:  # nowhere to keep it, nothing that loads it: the tiles go on as they are
+            self._settle(awaited, None)
+
+    def _have_compiled(self, source: Source, path: Path) -> None:
+        """Hand a text to the process that compiles; FileExistsError if somebody else did."""
+        if path.exists() and time.time() - path.stat().st_mtime > _TAKES:
+            path.unlink()  # whoever was at it is gone
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(source.text)
+        with self._lock:
+            if self._closed.is_set():
+                return
+            if self._server is None:
+                self._server = _served()
+            self._server.stdin.write(f"{path}\n")
+            self._server.stdin.flush()
+
+    def _load(self, awaited: _Awaited) -> bool:
+        """Load a loop that is on disk; tell whether it is settled."""
+        assert awaited.path is not None
+        try:
+            made = loaded(*awaited.source, awaited.path.read_bytes())
         except Exception:  # a broken cache must not stop anyone
-            self._tries[name] = self._tries.get(name, 0) + 1
-            if self._tries[name] == _TRIES:
-                self._ready[name] = None
+            awaited.tries += 1
+            if awaited.tries < _TRIES:
+                return False
+            made = None
+        self._settle(awaited, made)
+        return True
 
     def close(self) -> None:
         """End the compiling process, and stop to wait for what it makes."""
         self._closed.set()
-        if self._server is not None:
-            self._server.terminate()
+        with self._lock:  # nobody begins another one
+            server, self._server = self._server, None
+        if server is not None:
+            server.terminate()
             with contextlib.suppress(OSError):
-                self._server.stdin.close()
-            self._server.wait()
-            self._server = None
+                server.stdin.close()
+            server.wait()
+
+
+def _served() -> Any:
+    """Begin the process that compiles."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _SERVER, machine_code.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={k: v for k, v in os.environ.items() if not k.startswith(("PMI", "OMPI_"))},
+    )
 
 
 def available() -> bool:

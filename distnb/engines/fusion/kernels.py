@@ -346,7 +346,7 @@ class Program:
             scalar_registers = range(self.first_scalar, self.first_buffer)
             self.parts = segments(self.calls, self._is_kept, scalar_registers)
             self.only = _as_one(self.parts, scalar_registers)
-        if not run.compiler.pays(self.numbers):
+        if not run.compiler.counts(self.numbers):
             run.compiler.young = run.compiler.young or not all(type(p) is Call for p in self.parts)
             return self.calls, False
         windows = {i: job.windows[i] for i in self.memory}
@@ -406,12 +406,13 @@ class Program:
         }
         inner |= {("t", r): _inner(windows["t", r].strides) for r in delayed}
         source = segment.source(len(job.loop.shape), inner, tuple(delayed), stream)
-        kernel = job.run.compiler.get(source)
+        kernel = job.run.compiler.get(source, self.numbers)
         if kernel is None:
             return None
         shape = (job.loop.lag + 1, *job.loop.shape[1:])
         rings = job.scratch.take([self.buffers[r - self.first_buffer] for r in delayed], shape)
-        return Compiled(kernel, segment, windows, job.run, dict(zip(delayed, rings, strict=True)))
+        delays = dict(zip(delayed, rings, strict=True))
+        return Compiled(kernel, segment, windows, job.run, delays, stream)
 
     def _sums(self, segment: Segment, job: Job, windows: dict[Any, BlockWindow]) -> Compiled | None:
         """Return one compiled loop that sums all rows of a piece, if there can be one, and is."""
@@ -420,13 +421,14 @@ class Program:
             return None
         inner = {str(r): _inner(windows[r].strides) for r in segment.loaded}
         source = RowSums(segment, inner | {f"t{self.tail}": "1"}, job.loop.shape).source()
-        kernel = job.run.compiler.get(source)
+        kernel = job.run.compiler.get(source, self.numbers)
         return None if kernel is None else CompiledSums(kernel, segment, windows, job.run, job.tail)
 
     def _loops(self, segment: Segment, job: Job, windows: dict[Any, BlockWindow]) -> Sequence[Any]:
         """Return the compiled loop of a segment, or its calls as long as there is none."""
         inner = {r: _inner(windows[r].strides) if r in windows else "1" for r in segment.arrays}
-        kernel = job.run.compiler.get(segment.source(len(job.loop.shape), inner))
+        source = segment.source(len(job.loop.shape), inner)
+        kernel = job.run.compiler.get(source, self.numbers)
         if kernel is None:
             return segment.calls
         return [Compiled(kernel, segment, windows, job.run, {})]

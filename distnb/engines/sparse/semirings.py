@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from distnb.engines.fusion.compiled_rows import source_of
-from distnb.engines.fusion.fp_flags import raised_flags
+from distnb.engines.fusion.machine_code import raised_flags
 from distnb.engines.runtime.exchange import wait_until
 from distnb.engines.sparse.parts import csr, multiply, multiply_turned, stacked
 from distnb.ops.semirings import MONOIDS, MULTIPLIES, Semiring
@@ -45,7 +45,7 @@ def add(s, v):
     return T({add})
 
 
-@njit("{signature}", cache=True, nogil=True, error_model="numpy")
+@njit("{signature}", nogil=True, error_model="numpy")
 """
 #: Rows of a part times a vector, or columns of a dense array.
 _ROWS = """def kernel(data, indices, indptr, x, start, out):
@@ -131,7 +131,6 @@ _MATRIX = """def kernel(
                     done += 1
         counts[i] = done - first
         if turn:
-            indices[first:done].sort()
             for p in range(first, done):
                 out[p] = sums[indices[p]]
 """
@@ -284,7 +283,10 @@ class Ring:
         indices, data = np.empty(pointers[-1], kind), np.empty(pointers[-1], self.dtype)
         loop(*work, others, 1, indices, data)
         raised_flags()
-        return csr(data, indices, pointers, (left.shape[0], right.shape[1]))
+        found = csr(data, indices, pointers, (left.shape[0], right.shape[1]))
+        found.has_sorted_indices = False  # they are as they were met
+        found.sort_indices()
+        return found
 
     def _by_chunks(self, left: Any, right: Any, mask: Any, others: bool) -> Any:
         """Make all products of some rows, sort them by place, and add up equal places."""
