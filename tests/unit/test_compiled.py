@@ -325,6 +325,13 @@ def test_a_loop_that_is_on_disk_is_there_at_once_where_others_were(quick):
     assert not quick.tells_young()
 
 
+def test_a_process_that_had_nothing_to_do_and_ended_begins_anew(quick):
+    assert until(lambda: quick.get(source("k1"))) is print
+    quick._server.kill()
+    quick._server.wait()
+    assert until(lambda: quick.get(source("k2"))) is print
+
+
 def test_a_loop_whose_file_is_broken_is_never_there(tmp_path, monkeypatch):
     """LLVM would end the process that gives it such a file."""
     monkeypatch.setenv("DISTNB_CACHE", str(tmp_path))

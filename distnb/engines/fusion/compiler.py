@@ -221,7 +221,8 @@ class Compiler:
         with self._lock:
             if self._closed.is_set():
                 return
-            if self._server is None:
+            if self._server is None or self._server.poll() is not None:
+                _end(self._server)  # it had nothing to do
                 self._server = _served()
             self._server.stdin.write(f"{path}\n")
             self._server.stdin.flush()
@@ -244,11 +245,7 @@ class Compiler:
         self._closed.set()
         with self._lock:  # nobody begins another one
             server, self._server = self._server, None
-        if server is not None:
-            server.terminate()
-            with contextlib.suppress(OSError):
-                server.stdin.close()
-            server.wait()
+        _end(server)
 
 
 def _served() -> Any:
@@ -261,6 +258,15 @@ def _served() -> Any:
         text=True,
         env={k: v for k, v in os.environ.items() if not k.startswith(("PMI", "OMPI_"))},
     )
+
+
+def _end(server: Any) -> None:
+    """End the process that compiles, if there is one."""
+    if server is not None:
+        server.terminate()
+        with contextlib.suppress(OSError):
+            server.stdin.close()
+        server.wait()
 
 
 def available() -> bool:

@@ -22,6 +22,7 @@ import importlib
 import os
 import platform
 import re
+import signal
 import sys
 import threading
 from functools import cache
@@ -45,6 +46,8 @@ _ARGUMENT = re.compile(r"(\w+)(\[[:, 1]*\])?")
 _DIGEST = hashlib.sha256().digest_size
 #: What Numba calls where nobody needs an array any more: arguments have no counter, so nobody does.
 _GONE = "define void @NRT_MemInfo_call_dtor(ptr %counter) { ret void }"
+#: Seconds without work after which the process that compiles ends: it has taken 150 MB.
+_IDLE = 60
 #: LLVM's linker takes one object at a time.
 _LINKING = threading.Lock()
 #: Where a loop puts its result, nothing, and an exception, of which there is none.
@@ -207,7 +210,9 @@ def raised_flags() -> list[str]:
 def _serve() -> None:
     """Compile each file whose name comes in; write its object file, or what went wrong."""
     os.nice(5)  # engines and the notebook come first
+    signal.alarm(_IDLE)
     for line in sys.stdin:
+        signal.alarm(0)
         path = Path(line.strip())
         try:
             made = compiled(path.stem, path.read_text(encoding="utf-8"))
@@ -216,6 +221,7 @@ def _serve() -> None:
             part.replace(path.with_suffix(".o"))
         except Exception as error:
             path.with_suffix(".failed").write_text(repr(error), encoding="utf-8")
+        signal.alarm(_IDLE)
 
 
 if __name__ == "__main__":
