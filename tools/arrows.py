@@ -38,7 +38,7 @@ ORDER: dict[str, str] = {
     "distnb.geometry": "slices axes layout regrid boxes views overlaps",
     "distnb.ops": """
         fast orders compressed scalars philox variates samplers parameters filling matrix_functions
-        semirings table weights
+        semirings sparse_parts table weights
     """,
     "distnb.measure": """
         quantities replay comparison source_lines metrics advice events garbage notebook_clock
@@ -197,6 +197,7 @@ OTHERS: dict[str, str] = {
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
     "distnb.ops.compressed": "numpy [scipy]",
+    "distnb.ops.sparse_parts": "numpy [scipy]",
     "distnb.special": "numpy [scipy]",
     "distnb.libraries": "numpy [xarray]",
     "distnb.libraries.xarray_indexing": "numpy xarray",

@@ -6,9 +6,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["columns_of", "rows_of"]
+__all__ = ["Arrays", "columns_of", "csr", "rows_of"]
 
+#: Elements, indices and pointers.
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> Any:
+    """Return SciPy's array of these, in their memory."""
+    from scipy.sparse import csr_array
+
+    return csr_array((data, indices, indptr), shape=shape, copy=False)
 
 
 def rows_of(arrays: Arrays, shape: tuple[int, int]) -> Any:

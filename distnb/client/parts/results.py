@@ -187,9 +187,9 @@ class Outcome:
         args = (axis, places, self.homes, tuple(moved))
         if first.format:
             minor = shape[1 - axis]
-            more, ins = (*args, minor, dtype.str), (self.report,)
+            op, more = "foreach.join_sparse", (*args, minor, dtype.str)
             extents, lies = (places[-1], minor), laid(cuts, 2, 0)
-            found = made(self.session, "foreach.join_sparse", ins, more, extents, lies, dtype)
+            found = made(self.session, op, (), (self.report,), more, extents, lies, dtype)
             return (csr_array, csc_array)[axis].of(found)
         out = create(self.session, shape, dtype, laid(cuts, len(shape), axis), ("empty",))
         self._record("foreach.join", out, args)

@@ -21,7 +21,14 @@ from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, laid, lined
-from distnb.client.sparse.scipys import is_matrix, is_scalar, is_scipys, product_dtype, result_of
+from distnb.client.sparse.scipys import (
+    dtype_of,
+    is_matrix,
+    is_scalar,
+    is_scipys,
+    product_dtype,
+    result_of,
+)
 from distnb.client.sparse.structure import Stored
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -84,11 +91,14 @@ def merged(name: str, x: Stored, y: Stored) -> Stored:
     something comes of two zeros: parts of a line would not know whose these are.
     """
     method = _METHODS[name]
-    if getattr(np, name)(0, 0):
+    kinds = x.data.dtype, y.data.dtype
+    if getattr(np, name)(0, 0):  # SciPy warns of that
         x, y = [lined(z) if z.structure.blocks else z for z in (x, y)]
-    found = result_of(lambda a, b: getattr(a, method)(b), x.data.dtype, y.data.dtype)
+        kind = result_of(lambda a, b: getattr(a, method)(b), *kinds).dtype
+    else:
+        kind = dtype_of(method, *kinds)
     sorted_ = x.structure.canonical and y.structure.canonical
-    return each("operator", aligned(x, y), found.dtype, (method,), canonical=sorted_)
+    return each("operator", aligned(x, y), kind, (method,), canonical=sorted_)
 
 
 def aligned(x: Stored, y: Stored) -> tuple[Stored, Stored]:

@@ -19,7 +19,7 @@ from distnb.client.record.placement import Placement
 from distnb.client.session.current import received
 from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import new_lengths
-from distnb.client.sparse.scipys import is_scalar, result_of, supported
+from distnb.client.sparse.scipys import dtype_of, is_scalar, supported
 from distnb.client.sparse.structure import SparseLayout
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain, quoted
@@ -428,7 +428,7 @@ class Sparse:
     def _scaled(self, number: Number | Array) -> Any:
         """Return the product with a number."""
         if not hasattr(number, "dbase"):
-            result_of(lambda a: a * number, self.dtype)
+            dtype_of("__mul__", self.dtype, number)  # raises what SciPy does
         found = self.data * number
         return self._with_data(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from distnb.client.sparse.commands import (
     each,
     elements,
     everywhere,
+    in_reach,
     laid,
     lined,
     recut,
@@ -45,7 +45,6 @@ from distnb.client.sparse.dense import (
     dense,
     diagonal,
     gathered,
-    in_reach,
     looked_up,
     picked,
     pointers_of,
@@ -66,7 +65,13 @@ from distnb.client.sparse.indexing import (
     with_new,
 )
 from distnb.client.sparse.reductions import Reductions
-from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
+from distnb.client.sparse.scipys import (
+    dtype_of,
+    is_scalar,
+    result_of,
+    scipy_sparse,
+    supported,
+)
 from distnb.client.sparse.structure import (
     SparseLayout,
     Stored,
@@ -631,9 +636,9 @@ class Compressed(Reductions):
             one_axis: Any = other
             return one_axis._as_before(self._times_sparse(one_axis._as_column()))
         y = other._reading(self.axis)
-        found = result_of(operator.matmul, self.dtype, y.dtype)
+        kind = dtype_of("__matmul__", self.dtype, y.dtype)
         left, right = (self, y) if self.axis == 0 else (y, self)
-        ring = Semiring("plus", "times", found.dtype)
+        ring = Semiring("plus", "times", kind)
         right = right if right.structure.copied else right.in_lines()
         alone = left.structure.copied and right.structure.copied
         return type(self).of(times(left.held if alone else left.stored, right.held, ring))
@@ -652,9 +657,9 @@ class Compressed(Reductions):
                 return type(self)(values.reshape(found.lies))
             return values if values.size else self.tocoo(copy=False)[key]  # as SciPy has none
         single = isinstance(found.rows, int), isinstance(found.columns, int)
-        near = in_reach(self.stored) if all(single) and self.structure.lined else None
+        near = in_reach(self.session, (self.held,)) if all(single) else None
         if near is not None:
-            return near.whole[major, minor]
+            return near[0].whole[major, minor]
         x = type(self).of(selected(self.stored, major, minor))
         if all(single):
             return x.to_scipy()[0, 0]

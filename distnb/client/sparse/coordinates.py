@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from distnb.client.handle.arguments import Axes, Order, Shape
-from distnb.client.handle.array import Array, create
+from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths
 from distnb.client.lasting.assembled import KINDS
 from distnb.client.math.reductions import count_nonzero
@@ -26,8 +26,8 @@ from distnb.client.sparse.arithmetic import dense_of, factors, into, is_dense, i
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, kept, session_of
-from distnb.client.sparse.creation import KIND, check_places, triplets
-from distnb.client.sparse.dense import spread
+from distnb.client.sparse.creation import KIND, triplets
+from distnb.client.sparse.dense import majors
 from distnb.client.sparse.indexing import (
     Positions,
     index_within,
@@ -47,6 +47,7 @@ from distnb.client.sparse.scipys import index_dtype, is_scalar, result_of, scipy
 from distnb.client.sparse.structure import SparseLayout, even, line
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.ops.sparse_parts import check_places
 
 __all__ = ["coo_array"]
 
@@ -144,9 +145,7 @@ class coo_array(Extremes):
         """The index of each element along each axis."""
         if self._coords is None:
             x: Any = self._origin
-            s = x.structure
-            first = create(s.session, (s.major,), s.index_dtype, s.along(), ("index", 0, 0, 1))
-            major = spread(x.held, first)  # elements stay where the compressed array has them
+            major = majors(x.held)  # elements stay where the compressed array has them
             found = (major.alias(major.dview, writeable=False), x.indices)
             self._coords = found if x.axis == 0 else found[::-1]
         return self._coords

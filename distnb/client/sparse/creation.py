@@ -49,8 +49,9 @@ from distnb.geometry.boxes import is_boxes
 from distnb.geometry.layout import Ints, Layout, replicated
 from distnb.geometry.regrid import scaled
 from distnb.geometry.views import View
+from distnb.ops.sparse_parts import check_places
 
-__all__ = ["KIND", "check_places", "placed", "stored", "stored_in", "triplets"]
+__all__ = ["KIND", "placed", "stored", "stored_in", "triplets"]
 
 _COUNT = np.dtype(np.int64)
 #: What a compressed array's archive has beside its elements.
@@ -214,7 +215,7 @@ def _from_dense(x: Array, kind: np.dtype | None, axis: int, dist: Dist) -> Store
     kind = supported(x.dtype) if kind is None else kind
     x = in_layout(as_dist(x, session), where if axis == 0 else where.T, kind)
     args = ("from_dense", (), axis)
-    return made(session, "sparse.each", (x,), args, (major, minor), line(cuts, 1), kind, True)
+    return made(session, "sparse.each", (), (x,), args, (major, minor), where, kind, True)
 
 
 def triplets(
@@ -244,17 +245,6 @@ def triplets(
         raise ValueError(f"mismatching number of index arrays for shape; got {len(coords)}")
     kind = supported(data.dtype) if kind is None else kind
     return tuple(coords), data.astype(kind), lengths(shape)
-
-
-def check_places(coords: tuple[Any, ...], shape: Ints) -> None:
-    """Raise ValueError for coordinates outside a shape, as SciPy; the ends are read."""
-    if not len(coords[0]):
-        return
-    for axis, (x, n) in enumerate(zip(coords, shape, strict=True)):
-        if int(x.max()) >= n:
-            raise ValueError(f"axis {axis} index {int(x.max())} exceeds matrix dimension {n}")
-        if int(x.min()) < 0:
-            raise ValueError(f"negative axis {axis} index: {int(x.min())}")
 
 
 def _balanced(x: Stored, dist: Dist) -> Stored:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from math import prod
 from typing import Any, NamedTuple
@@ -13,20 +13,24 @@ from distnb.client.handle.array import Array, create, is_whole, record_creation
 from distnb.client.handle.conversion import as_dist, record_collective
 from distnb.client.handle.copies import Copies, lying
 from distnb.client.math.scans import cumsum
-from distnb.client.reach.admission import admitted
 from distnb.client.reach.small_steps import made_of
 from distnb.client.record.creation import zeros
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
-from distnb.client.sparse.commands import arrays, elements, lined, packed_ring, places
+from distnb.client.sparse.commands import (
+    arrays,
+    elements,
+    in_reach,
+    lined,
+    made_here,
+    packed_ring,
+    places,
+)
 from distnb.client.sparse.scipys import product_dtype
-from distnb.client.sparse.structure import Seen, Stored, Structure, even, global_pointers, line
-from distnb.common.config import config
-from distnb.common.ndarrays import QUICK
-from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.client.sparse.structure import Seen, Stored, Structure, even, line
+from distnb.geometry.layout import Ints, Layout, default_layout, replicated
 from distnb.geometry.views import View
-from distnb.ops.compressed import columns_of, rows_of
 from distnb.ops.semirings import Semiring
 
 __all__ = [
@@ -34,8 +38,8 @@ __all__ = [
     "dense",
     "diagonal",
     "gathered",
-    "in_reach",
     "looked_up",
+    "majors",
     "picked",
     "plan_for",
     "pointers_of",
@@ -44,6 +48,7 @@ __all__ = [
     "rowwise",
     "scattered",
     "spread",
+    "summed_across",
 ]
 
 _COUNT = np.dtype(np.int64)
@@ -51,41 +56,6 @@ _COUNT = np.dtype(np.int64)
 _PLANS = 4
 #: What parts of a line have of these adds up.
 _ADDED = ("count_nonzero", "lengths", "repeated", "sum", "unsorted")
-
-
-def in_reach(x: Stored, *others: Array, room: int = 0) -> Any:
-    """Return SciPy's arrays on the memory of a small one in reach, whose rows are the lines.
-
-    None where engines are to look. They are read only, and give the same bits as engines. ``room``
-    is how many elements a result has.
-    """
-    s, seen = x.structure, x.structure.seen
-    nbytes = x.data.nbytes + sum([y.nbytes for y in others]) + 8 * room
-    if nbytes > QUICK or not s.lined or x.data.dtype == bool:
-        return None
-    same = seen is not None and x.data.near is seen.data and s.indices.near is seen.indices
-    if same and config.place != "engines" and all(y.near is not None for y in others):
-        return seen  # nothing has left since the last time
-    held = arrays(x)
-    nbytes += sum([a.nbytes for a in held[1:]])
-    if nbytes > QUICK or not admitted(s.session, (*held, *others), nbytes):
-        return None
-    data, indices, indptr = [a.near for a in held]
-    if s.seen is None or s.seen.data is not data or s.seen.indices is not indices:
-        s.seen = _seen(s, data, indices, indptr)
-    return s.seen
-
-
-def _seen(s: Structure, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Seen:
-    """Return SciPy's arrays in the memory of these: what is written there later, they have."""
-    pointers = global_pointers(indptr, s.cuts, s.ends).astype(indices.dtype, copy=False)
-    x, i = data.view(), indices.view()
-    x.flags.writeable = i.flags.writeable = False  # SciPy may sort in place
-    parts = []
-    for (a, b), (c, d) in zip(pairwise(s.cuts), pairwise(s.ends), strict=True):
-        parts.append(columns_of((x[c:d], i[c:d], pointers[a : b + 1] - c), (s.minor, b - a)))
-    m, n = s.shape
-    return Seen(data, indices, rows_of((x, i, pointers), (m, n)), parts)
 
 
 def _scattered_here(seen: Seen, s: Structure, y: np.ndarray) -> np.ndarray:
@@ -138,13 +108,12 @@ def gathered(
 
     ``present``: which elements of a vector take part.
     """
-    s = x.structure
-    y = _readable(as_dist(other, s.session))
-    inner = y.shape[1:]
+    s, inner = x.structure, other.shape[1:]
     lies, room = s.line(s.cuts, len(inner)), s.cuts[-1] * prod(inner)
-    near = in_reach(x, y, room=room) if ring is None and present is None else None
+    near = in_reach(s.session, (x,), (other,), room) if ring is None and present is None else None
     if near is not None:
-        return made_of(s.session, near.whole @ y.near, lies)
+        return made_of(s.session, near[0].whole @ other.near, lies)
+    y = _readable(as_dist(other, s.session))
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     out = create(s.session, (s.cuts[-1], *inner), ring.dtype, lies, ("empty",))
     if out.size:
@@ -185,15 +154,13 @@ def scattered(
 
     ``present``: which elements of a vector take part.
     """
-    s = x.structure
-    y = as_dist(other, s.session)
-    inner = y.shape[1:]
-    y = lying(y, s.along(len(inner)))
+    s, inner = x.structure, other.shape[1:]
     cuts = s.cuts if s.major == s.minor and not s.blocks else even(s.minor, s.session.size)
     lies, room = s.line(cuts, len(inner)), s.minor * prod(inner) * len(s.ends)
-    near = in_reach(x, y, room=room) if ring is None and present is None else None
+    near = in_reach(s.session, (x,), (other,), room) if ring is None and present is None else None
     if near is not None:
-        return made_of(s.session, _scattered_here(near, s, y.near), lies)
+        return made_of(s.session, _scattered_here(near[0], s, np.asarray(other.near)), lies)
+    y = lying(as_dist(other, s.session), s.along(len(inner)))
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     out = create(s.session, (s.minor, *inner), ring.dtype, lies, ("empty",))
     if out.size:
@@ -210,9 +177,12 @@ def _plain(dtype: np.dtype) -> Semiring:
 
 def picked(x: Stored, other: Array) -> Any:
     """Return for each element the entry of a vector along the minor axis; they lie as elements."""
-    s = x.structure
+    s, where = x.structure, x.structure.line(x.structure.ends)
+    near = made_here(s.session, "sparse.pick", (x,), (other,), ())
+    if near is not None:
+        return made_of(s.session, near, where)
     y = _readable(as_dist(other, s.session))
-    out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
+    out = create(s.session, (s.nnz,), y.dtype, where, ("empty",))
     if out.size:
         plan = plan_for(s, _along(y.dbase.layout))
         record_collective("sparse.pick", (out,), (plan.kept, _entries(plan, y)), ())
@@ -222,18 +192,37 @@ def picked(x: Stored, other: Array) -> Any:
 def spread(x: Stored, other: Array) -> Any:
     """Return for each element the entry of a vector along the major axis; they lie as elements."""
     s = x.structure
-    y = lying(as_dist(other, s.session), s.along())
-    out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
-    _, indptr = places(s)
-    return _fill("sparse.spread", out, (indptr, y), ())
+    kind, where = other.dtype, s.line(s.ends)
+    how = _Asked((2,), s.along())
+    return _filled("sparse.spread", x, (other,), (), (s.nnz,), kind, where, how)
+
+
+def majors(x: Stored) -> Any:
+    """Return for each element its major index; they lie as elements."""
+    return spread(x, _along_lines(x, np.arange, x.structure.index_dtype, ("index", 0, 0, 1)))
+
+
+def summed_across(x: Stored, dtype: np.dtype) -> Any:
+    """Return the sums along the major axis: the product of ones and the array."""
+    return scattered(x, _along_lines(x, np.ones, dtype, ("fill", 1)))
+
+
+def _along_lines(
+    x: Stored, make: Callable[..., np.ndarray], dtype: np.dtype, how: tuple[str, *tuple[int, ...]]
+) -> Any:
+    """Return a vector that lies as the major axis: in reach if the array is, or made by engines."""
+    s = x.structure
+    if in_reach(s.session, (x,)) is not None:
+        return made_of(s.session, make(s.major, dtype=dtype), s.along())
+    return create(s.session, (s.major,), dtype, s.along(), how)
 
 
 def looked_up(x: Stored, other: Array, axis: int) -> Any:
     """Return for each element what a dense array of the same shape has there."""
     s = x.structure
-    y = lying(as_dist(other, s.session), s.layout if axis == 0 else s.layout.T)
-    out = create(s.session, (s.nnz,), y.dtype, s.line(s.ends), ("empty",))
-    return _fill("sparse.look", out, (*places(s), y), (s.shape, s.layout, axis))
+    args, where = (s.shape, s.layout, axis), s.line(s.ends)
+    how = _Asked((1, 2), s.layout if axis == 0 else s.layout.T)
+    return _filled("sparse.look", x, (other,), args, (s.nnz,), other.dtype, where, how)
 
 
 def _entries(plan: Plan, y: Array) -> Any:
@@ -301,8 +290,7 @@ def dense(x: Stored, axis: int) -> Any:
     """Return the dense array; ``axis``: the one that is cut, as it stays."""
     s = x.structure
     shape, where = (s.shape, s.layout) if axis == 0 else (s.shape[::-1], s.layout.T)
-    out = create(s.session, shape, x.data.dtype, where, ("empty",))
-    return _fill("sparse.dense", out, arrays(x), (s.shape, s.layout, axis))
+    return _filled("sparse.dense", x, (), (s.shape, s.layout, axis), shape, x.data.dtype, where)
 
 
 def rowwise(
@@ -311,8 +299,8 @@ def rowwise(
     """Return a reduction along the minor axis: a method of SciPy's with its options."""
     x = lined(x) if x.structure.blocks and method not in _ADDED else x
     s = x.structure
-    out = create(s.session, (s.cuts[-1],), dtype, s.line(s.cuts), ("empty",))
-    return folded(s, _fill("sparse.rowwise", out, arrays(x), (s.minor, method, options)))
+    args, shape, where = (s.minor, method, options), (s.cuts[-1],), s.line(s.cuts)
+    return folded(s, _filled("sparse.rowwise", x, (), args, shape, dtype, where))
 
 
 def diagonal(x: Stored, k: int) -> Any:
@@ -322,21 +310,47 @@ def diagonal(x: Stored, k: int) -> Any:
     first = max(-k, 0)
     n = max(0, min(s.major - first, s.minor - max(k, 0)))
     cuts = tuple(min(max(c - first, 0), n) for c in s.cuts)
-    near = in_reach(x) if n else None
-    if near is not None:
-        return made_of(s.session, near.whole.diagonal(k), s.line(cuts))
-    out = create(s.session, (n,), x.data.dtype, s.line(cuts), ("empty",))
-    return _fill("sparse.diagonal", out, arrays(x), (s.minor, s.starts, k))
+    args, where = (s.minor, s.starts, k), s.line(cuts)
+    return _filled("sparse.diagonal", x, (), args, (n,), x.data.dtype, where)
 
 
 def points(x: Stored, rows: Array, columns: Array) -> Any:
     """Return single elements; both index arrays are all of a base, and lie alike on a line."""
     s = x.structure
-    near = in_reach(x, rows, columns) if rows.size else None  # of no places SciPy's is sparse
+    others, args, where = (rows, columns), (s.minor, s.cuts), rows.dbase.layout
+    return _filled("sparse.points", x, others, args, rows.shape, x.data.dtype, where)
+
+
+class _Asked(NamedTuple):
+    """What engines need: which of elements, indices and pointers, and where other operands lie."""
+
+    which: tuple[int, ...]
+    layout: Layout
+
+
+def _filled(
+    op: str,
+    x: Stored,
+    others: Sequence[Array],
+    args: tuple[Any, ...],
+    shape: Ints,
+    dtype: np.dtype,
+    layout: Layout,
+    asked: _Asked | None = None,
+) -> Any:
+    """Return a dense array that a command fills; of a small one in reach the notebook makes it.
+
+    ``asked``: what engines need, if that is not all, and other operands as they are.
+    """
+    session, size = x.structure.session, prod(shape)
+    near = made_here(session, op, (x,), others, args, size) if size else None
     if near is not None:
-        return made_of(s.session, near.whole[rows.near, columns.near], rows.dbase.layout)
-    out = create(s.session, rows.shape, x.data.dtype, rows.dbase.layout, ("empty",))
-    return _fill("sparse.points", out, (*arrays(x), rows, columns), (s.minor, s.cuts))
+        return made_of(session, near.astype(dtype, order="C", copy=False), layout)
+    out, held = create(session, shape, dtype, layout, ("empty",)), arrays(x)
+    if asked is not None:
+        held = tuple([held[i] for i in asked.which])
+        others = [lying(as_dist(y, session), asked.layout) for y in others]
+    return _fill(op, out, (*held, *others), args)
 
 
 def _fill(op: str, out: Array, ins: Sequence[Array], args: tuple[Any, ...]) -> Any:
@@ -353,10 +367,12 @@ def pointers_of(structure: Structure) -> np.ndarray:
 def row_pointers(x: Stored) -> Any:
     """Return where the elements of each row (of CSR) begin, and where the last ends."""
     s, size = x.structure, x.structure.session.size
-    near = in_reach(x) if min(s.major, size) > 1 else None
+    near = in_reach(s.session, (x,))
     if near is not None:
-        found = near.whole.indptr.astype(s.index_dtype)
-        return made_of(s.session, found, default_layout(found.shape, size))
+        found = near[0].whole.indptr.astype(s.index_dtype)
+        cut = min(s.major, size) > 1  # else what is joined below is on one engine, and copied
+        where = default_layout(found.shape, size) if cut else replicated(1, size)
+        return made_of(s.session, found, where)
     lengths = rowwise(x, "lengths", _COUNT)
     first = zeros(1, _COUNT, session=x.structure.session)
     return concatenate([first, cumsum(lengths)]).astype(x.structure.index_dtype)

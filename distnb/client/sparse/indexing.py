@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
-from distnb.client.handle.conversion import as_dist, from_host, in_layout
+from distnb.client.handle.conversion import as_dist, check_session, from_host, in_layout
 from distnb.client.handle.indexing import lengths
 from distnb.client.math.ufuncs import where
 from distnb.client.record.creation import asarray, full, ones
@@ -20,12 +20,21 @@ from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
 from distnb.client.sparse.arithmetic import is_dense, is_sparse, ours
 from distnb.client.sparse.base import Sparse
-from distnb.client.sparse.commands import each, elements, recut, routed, rows_of, sent
+from distnb.client.sparse.commands import (
+    brought,
+    each,
+    elements,
+    in_reach,
+    laid_out,
+    recut,
+    routed,
+    rows_of,
+)
 from distnb.client.sparse.creation import stored
-from distnb.client.sparse.dense import in_reach, picked, points, spread
+from distnb.client.sparse.dense import picked, points, spread
 from distnb.client.sparse.reductions import Reductions
 from distnb.client.sparse.scipys import is_scalar, supported
-from distnb.client.sparse.structure import Stored, Structure, even, line
+from distnb.client.sparse.structure import Stored, even, line
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, replicated
 from distnb.plans.gather_scatter import checked
@@ -215,8 +224,9 @@ def positions_of(session: Session, index: Positions) -> Any:
     """Return positions as all of a base on a line."""
     where = line(even(len(index), session.size))
     if not isinstance(index, Array):
-        return from_host(session, np.ascontiguousarray(index, np.int64), where)
-    return in_layout(as_dist(index, session), where, _INTP)
+        return laid_out(session, np.ascontiguousarray(index, np.int64), where)
+    check_session(index, session)
+    return brought(index, where, _INTP)
 
 
 def selected(x: Stored, major: One, minor: One) -> Stored:
@@ -226,10 +236,6 @@ def selected(x: Stored, major: One, minor: One) -> Stored:
     if isinstance(minor, int):
         minor = slice(minor, minor + 1)
     s, given = x.structure, x
-    if isinstance(minor, slice) and not isinstance(major, Array):
-        near = in_reach(x)
-        if near is not None:
-            return _selected_here(near.whole, s, major, minor)
     if isinstance(major, slice):
         start, stop, step = major.indices(s.major)
         if step != 1:
@@ -241,21 +247,6 @@ def selected(x: Stored, major: One, minor: One) -> Stored:
         return found._replace(data=x.data.copy()) if found is given else found  # never an alias
     x = x if major == slice(None) else _sliced(x, major, slice(None))
     return _columns(x, minor)
-
-
-def _selected_here(whole: Any, s: Structure, major: slice | np.ndarray, minor: slice) -> Stored:
-    """Return some rows and columns of a small array in reach, which lie as engines would have it.
-
-    A block of rows stays where it is; other rows are dealt out evenly.
-    """
-    found = whole[major][:, minor] if minor != slice(None) else whole[major]
-    n, (_, _, across) = found.shape[0], minor.indices(s.minor)
-    cuts = even(n, s.session.size)
-    if isinstance(major, slice) and (major.step or 1) == 1:
-        start = major.indices(s.major)[0]
-        cuts = tuple([min(max(c - start, 0), n) for c in s.cuts])
-    arrays = (found.data, found.indices, found.indptr)
-    return sent(s.session, arrays, found.shape[1], cuts, s.canonical and across > 0)
 
 
 def _taken(x: Stored, index: Positions) -> Stored:
@@ -270,16 +261,16 @@ def _sliced(x: Stored, major: slice, minor: slice) -> Stored:
     start, stop, _ = major.indices(s.major)
     n = max(0, stop - start)
     cuts = tuple(min(max(c - start, 0), n) for c in s.cuts)
-    rows = tuple(
+    rows = [
         (a + start - c, b + start - c) if b > a else (0, 0)
         for a, b, c in zip(cuts, cuts[1:], s.cuts, strict=False)
-    )
+    ]
     across = minor.indices(s.minor)
     return each(
         "slice",
         (x,),
         x.data.dtype,
-        (rows, across),
+        ((*rows, (start, start + n)), across),
         shape=(n, len(range(*across))),
         layout=line(cuts, 1),
         canonical=s.canonical and across[2] > 0,
@@ -288,9 +279,10 @@ def _sliced(x: Stored, major: slice, minor: slice) -> Stored:
 
 def _columns(x: Stored, index: Positions) -> Stored:
     """Return columns at some positions: each engine gets all of these."""
-    s = x.structure
-    where = replicated(1, s.session.size)
-    if isinstance(index, Array):
+    s, where = x.structure, replicated(1, x.structure.session.size)
+    if in_reach(s.session, (x,), [index] if isinstance(index, Array) else ()) is not None:
+        chosen = positions_of(s.session, index)
+    elif isinstance(index, Array):
         chosen = in_layout(as_dist(index, s.session), where, _INTP)
     else:
         chosen = from_host(s.session, np.ascontiguousarray(index, np.int64), where)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from distnb.client.handle.arguments import Axes
-from distnb.client.handle.array import Array, create
+from distnb.client.handle.array import Array
 from distnb.client.math.reductions import count_nonzero
 from distnb.client.record.ranges import arange
 from distnb.client.sparse.arithmetic import Arithmetic, into
 from distnb.client.sparse.commands import elements, lined
-from distnb.client.sparse.dense import rowwise, scattered
-from distnb.client.sparse.scipys import result_of
+from distnb.client.sparse.dense import rowwise, summed_across
+from distnb.client.sparse.scipys import dtype_of
 from distnb.client.sparse.structure import Stored, Structure
 from distnb.common.errors import explain
 
@@ -283,11 +283,11 @@ class Reductions(Extremes):
         raise NotImplementedError
 
     def _axis(self, axis: Axes, name: str, **options: Any) -> tuple[int | None, Any]:
-        """Return the axis to reduce, None for both, and what SciPy gives of a small array."""
-        found = result_of(lambda a: getattr(a, name)(axis=axis, **options), self.dtype)
+        """Return the axis to reduce, None for both, and the dtype that SciPy gives, if any."""
+        kind = dtype_of(name, self.dtype, axis=axis, **options)
         if isinstance(axis, tuple):
             axis = None if len(axis) == 2 else axis[0]
-        return (None if axis is None else operator.index(cast(Any, axis)) % 2), found
+        return (None if axis is None else operator.index(cast(Any, axis)) % 2), kind
 
     def _rowwise(self, axis: int, method: str, dtype: np.dtype, **options: Any) -> Any:
         """Reduce along an axis: each engine its own, for which the array may have to be turned."""
@@ -326,17 +326,15 @@ class Reductions(Extremes):
         ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).sum(axis=0).to_numpy()
         array([3, 3])
         """
-        along, like = self._axis(axis, "sum")
+        along, kind = self._axis(axis, "sum")
         if along is None:
             if self.dtype.kind == "b":  # two of one place are one
                 self.sum_duplicates()
-            return elements(self.held).sum(dtype=like.dtype if dtype is None else dtype, out=out)
+            return elements(self.held).sum(dtype=kind if dtype is None else dtype, out=out)
         if along != self.axis:
-            found = rowwise(self.held, "sum", like.dtype)
+            found = rowwise(self.held, "sum", kind)
         else:
-            s = self.structure
-            ones = create(s.session, (s.major,), like.dtype, s.along(), ("fill", 1))
-            found = scattered(self.held, ones)
+            found = summed_across(self.held, kind)
         return into(found, dtype, out)
 
     def mean(

@@ -13,6 +13,7 @@ from distnb.client.handle.array import Array, numeric
 from distnb.common.errors import explain
 
 __all__ = [
+    "dtype_of",
     "index_dtype",
     "is_matrix",
     "is_scalar",
@@ -75,6 +76,25 @@ def result_of(run: Callable[..., Any], *dtypes: np.dtype) -> Any:
     """Return what a function gives of arrays of 1 x 1 without elements, in these dtypes."""
     with np.errstate(all="ignore"):
         return run(*[_small(d.char).copy() for d in dtypes])
+
+
+def dtype_of(method: str, *given: object, **options: object) -> Any:
+    """Return the dtype that a method gives of such arrays (their dtypes), and numbers.
+
+    None of what has none. SciPy is asked once, so this is for what does not warn.
+    """
+    try:
+        return _dtype_of(method, *given, **options)
+    except TypeError:  # of what cannot be told apart from others, or SciPy's
+        return _dtype_of.__wrapped__(method, *given, **options)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _dtype_of(method: str, *given: object, **options: object) -> Any:
+    kinds = [x for x in given if isinstance(x, np.dtype)]
+    numbers = [x for x in given if not isinstance(x, np.dtype)]
+    found = result_of(lambda a, *more: getattr(a, method)(*more, *numbers, **options), *kinds)
+    return getattr(found, "dtype", None)
 
 
 def is_scalar(x: object) -> TypeGuard[Any]:

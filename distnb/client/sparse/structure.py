@@ -6,6 +6,7 @@ The arithmetic of cuts is here; commands are in :mod:`distnb.client.sparse.comma
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -23,6 +24,7 @@ from distnb.geometry.boxes import Box, box_of
 from distnb.geometry.layout import Grid, Ints, Layout, replicated
 from distnb.measure.events import imbalance
 from distnb.measure.quantities import counted
+from distnb.ops.compressed import Arrays, columns_of, rows_of
 
 __all__ = [
     "Before",
@@ -114,6 +116,7 @@ def cuts_for(dist: Dist, n: int, parts: int, indptr: np.ndarray | None = None) -
     )
 
 
+@lru_cache(maxsize=1024)
 def line(cuts: Ints, inner: int = 0) -> Layout:
     """Return the layout of an array whose first axis has these cuts, and more that are whole."""
     axes = (cut_at(cuts), *(Whole(),) * inner)
@@ -151,13 +154,30 @@ def in_lines(layout: Layout, shape: Ints, size: int) -> Layout:
     return found if same and cuts[-1] == shape[0] else layout
 
 
-class Seen(NamedTuple):
-    """Elements and indices in reach, and SciPy's arrays of these: all lines, parts transposed."""
+class Seen:
+    """Elements and indices in reach, and SciPy's array of these, whose rows are the lines."""
 
-    data: np.ndarray
-    indices: np.ndarray
-    whole: Any
-    turned: Sequence[Any]
+    def __init__(self, data: np.ndarray, indices: np.ndarray, whole: Any, cuts: Ints) -> None:
+        self.data, self.indices, self.whole, self.cuts = data, indices, whole, cuts
+
+    @cached_property
+    def _parts(self) -> list[tuple[Arrays, int]]:
+        """Elements, indices and pointers of each engine, and how many lines it has."""
+        x, found = self.whole, []
+        for a, b in pairwise(self.cuts):
+            c, d = x.indptr[a], x.indptr[b]
+            found.append(((x.data[c:d], x.indices[c:d], x.indptr[a : b + 1] - c), b - a))
+        return found
+
+    @cached_property
+    def parts(self) -> list[Any]:
+        """The parts of engines."""
+        return [rows_of(part, (n, self.whole.shape[1])) for part, n in self._parts]
+
+    @cached_property
+    def turned(self) -> list[Any]:
+        """The parts of engines, transposed."""
+        return [columns_of(part, (self.whole.shape[1], n)) for part, n in self._parts]
 
 
 class Before(NamedTuple):

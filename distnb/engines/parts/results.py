@@ -9,8 +9,10 @@ import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
-from distnb.engines.sparse.parts import PART, Making, csr, receive_part, send_part, stacked
+from distnb.engines.sparse.parts import PART, Making, receive_part, send_part
 from distnb.measure.events import COMPUTE, Clock
+from distnb.ops.compressed import csr
+from distnb.ops.sparse_parts import stacked
 from distnb.wire.protocol import Collective
 
 __all__ = ["Joined", "SparseJoined", "Told"]

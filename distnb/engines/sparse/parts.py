@@ -16,6 +16,7 @@ from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.geometry.boxes import box_of
 from distnb.geometry.layout import Ints, Layout
 from distnb.measure.events import COMPUTE, Clock
+from distnb.ops.compressed import csr
 from distnb.wire.protocol import Collective
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
     "Making",
     "block_of",
     "block_part",
-    "csr",
     "load_scipy",
     "multiply",
     "multiply_turned",
@@ -34,15 +34,7 @@ __all__ = [
     "receive_part",
     "send_part",
     "some",
-    "stacked",
 ]
-
-
-def csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Return SciPy's array of these, in their memory."""
-    from scipy.sparse import csr_array
-
-    return csr_array((data, indices, indptr), shape=shape, copy=False)
 
 
 def block_of(base: LocalBase) -> np.ndarray:
@@ -159,19 +151,6 @@ def receive_part(exchange: Exchange, peer: int, kind: np.dtype, own: Any) -> Any
     indices = receive(exchange, peer, INDICES, int(pointers[-1]), kind)
     data = receive(exchange, peer, ELEMENTS, int(pointers[-1]), own.data.dtype)
     return csr(data, indices, pointers, (len(lengths), own.shape[1]))
-
-
-def stacked(parts: list[Any], like: Any) -> Any:
-    """Return parts one below the other; ``like`` has their elements and minor axis."""
-    if len(parts) == 1:
-        return parts[0]
-    lengths = [np.empty(0, np.int64), *[np.diff(p.indptr) for p in parts]]
-    pointers = np.zeros(sum(map(len, lengths)) + 1, np.int64)
-    np.cumsum(np.concatenate(lengths), out=pointers[1:])
-    indices = [np.empty(0, like.indices.dtype), *[p.indices for p in parts]]
-    data = [np.empty(0, like.data.dtype), *[p.data for p in parts]]
-    shape = (len(pointers) - 1, like.shape[1])
-    return csr(np.concatenate(data), np.concatenate(indices), pointers, shape)
 
 
 # SciPy's ``@`` makes new memory for each result, whose pages cost as much as a product of few

@@ -11,16 +11,16 @@ from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.engines.sparse.parts import (
     PART,
     Making,
-    csr,
     numbers,
     part_of,
     receive,
     receive_part,
     send_part,
     some,
-    stacked,
 )
 from distnb.geometry.boxes import Box, box_of, meet, within
+from distnb.ops.compressed import csr
+from distnb.ops.sparse_parts import check_places, stacked, summed, turned
 from distnb.wire.protocol import Collective
 
 __all__ = ["Lay", "Route", "Turn"]
@@ -66,8 +66,6 @@ class Route(_Pushing):
 
     def make(self, exchange: Exchange) -> Any:
         """Return the part."""
-        from scipy.sparse import coo_array
-
         major, minor, data = self._checked()
         cuts = np.array(self.cuts)
         owners = np.searchsorted(cuts[1:], major, "right")
@@ -84,20 +82,14 @@ class Route(_Pushing):
             np.concatenate([none, *[p[i] for p in pieces]]) for i, none in enumerate(empty)
         )
         shape = (int(cuts[self.rank + 1] - cuts[self.rank]), self.length)
-        found = coo_array((elements, (rows, columns)), shape=shape).tocsr()
-        found.sum_duplicates()
-        return found
+        return summed(rows, columns, elements, shape)
 
     def _checked(self) -> tuple[np.ndarray, ...]:
         """Return what this rank has; raises as SciPy does if an index is outside."""
         major, minor, data = [
             np.empty(0, base.dtype) if base.block is None else base.block for base in self.ins
         ]
-        for axis, (index, n) in enumerate(((major, self.cuts[-1]), (minor, self.length))):
-            if index.size and index.max() >= n:
-                raise ValueError(f"axis {axis} index {index.max()} exceeds matrix dimension {n}")
-            if index.size and index.min() < 0:
-                raise ValueError(f"negative axis {axis} index: {index.min()}")
+        check_places((major, minor), (self.cuts[-1], self.length))
         return major.astype(np.int64, copy=False), minor.astype(np.int64, copy=False), data
 
     def _from(self, rank: int, exchange: Exchange, chosen: dict[int, Any]) -> tuple[Any, ...]:
@@ -128,8 +120,7 @@ class Turn(_Pushing):
         pieces = [
             own if r == self.rank else receive_part(exchange, r, kind, own) for r in self.senders
         ]
-        found = stacked(pieces, own).tocsc()  # of a row, elements in the order of the columns
-        return csr(found.data, found.indices, found.indptr, found.shape[::-1])
+        return turned(stacked(pieces, own))
 
 
 class Lay(Making):

@@ -17,16 +17,16 @@ from distnb.engines.sparse.parts import (
     PART,
     Making,
     block_of,
-    csr,
     numbers,
     part_of,
     receive_part,
     send_part,
     some,
-    stacked,
 )
 from distnb.engines.sparse.semirings import Ring
 from distnb.measure.events import COMPUTE, Clock
+from distnb.ops.compressed import csr
+from distnb.ops.sparse_parts import stacked
 from distnb.plans.gather_scatter import checked
 from distnb.wire.protocol import Collective
 

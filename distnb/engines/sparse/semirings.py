@@ -15,10 +15,12 @@ import numpy as np
 from distnb.engines.fusion.compiled_rows import source_of
 from distnb.engines.fusion.machine_code import raised_flags
 from distnb.engines.runtime.exchange import wait_until
-from distnb.engines.sparse.parts import csr, multiply, multiply_turned, stacked
+from distnb.engines.sparse.parts import multiply, multiply_turned
+from distnb.ops.compressed import csr
 from distnb.ops.semirings import MONOIDS, MULTIPLIES, Semiring
+from distnb.ops.sparse_parts import among, from_keys, keys_of, stacked, strips
 
-__all__ = ["Ring", "among", "from_keys", "keys_of", "strips"]
+__all__ = ["Ring"]
 
 #: A part's elements, indices and pointers.
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -134,32 +136,6 @@ _MATRIX = """def kernel(
             for p in range(first, done):
                 out[p] = sums[indices[p]]
 """
-
-
-def strips(rows: int, minor: int) -> list[slice]:
-    """Cut rows into as few strips as have keys of 64 bits for all of their elements.
-
-    >>> strips(20, 1 << 60), strips(20, 9)
-    ([slice(0, 7, None), slice(7, 14, None), slice(14, 21, None)], [slice(0, 20, None)])
-    """
-    most = max(1, (2**63 - 1) // max(1, minor))
-    if rows <= most:
-        return [slice(0, rows)]
-    return [slice(low, low + most) for low in range(0, rows, most)]
-
-
-def keys_of(part: Any) -> np.ndarray:
-    """Return one number for each element, which rises with its row, and in a row with its index."""
-    rows = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-    found: np.ndarray = rows * np.int64(part.shape[1]) + part.indices
-    return found
-
-
-def from_keys(keys: np.ndarray, data: np.ndarray, shape: tuple[int, int], kind: np.dtype) -> Any:
-    """Return the part whose elements have these keys, which rise."""
-    minor = max(shape[1], 1)
-    pointers = np.searchsorted(keys, np.arange(shape[0] + 1) * np.int64(minor))
-    return csr(data, (keys % minor).astype(kind), pointers.astype(kind), shape)
 
 
 class Ring:
@@ -410,12 +386,3 @@ def _cuts(before: np.ndarray) -> list[int]:
 def _before(lengths: np.ndarray) -> np.ndarray:
     """Return how many there are before each."""
     return np.cumsum(lengths) - lengths
-
-
-def among(keys: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Tell which keys are among some, which rise."""
-    if not len(allowed):
-        return np.zeros(len(keys), bool)
-    at = np.minimum(np.searchsorted(allowed, keys), len(allowed) - 1)
-    found: np.ndarray = allowed[at] == keys
-    return found
