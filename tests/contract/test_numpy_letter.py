@@ -800,6 +800,26 @@ def test_a_warning_that_is_an_error_leaves_the_target_as_it_is(session, code):
     assert any(w.category is np.exceptions.ComplexWarning for w in told)
 
 
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("a[:] = A([1j, 2])", ValueError),
+        ("a[:2] += A([1j, 2, 3])", TypeError),
+        ("xp.copyto(a, A([1j, 2]), casting='unsafe')", ValueError),
+        ("xp.add(a, A([1j, 2]), out=a, casting='unsafe')", ValueError),
+        ("xp.add(a, A([1j, 2]), out=a)", TypeError),
+    ],
+)
+def test_what_does_not_fit_is_not_warned_of(session, code, error):
+    a = dnb.array([1.0, 2, 3])
+    names = {"a": a, "A": lambda x: dnb.array(np.array(x)), "xp": dnb}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        with pytest.raises(error):
+            exec(code, names)
+    assert a.to_numpy().tolist() == [1.0, 2.0, 3.0]
+
+
 def test_what_numpy_has_as_a_scalar_is_one(session):
     """It stays what it is under another name, and can be a key and be rounded."""
     x = numbered((6, 5))

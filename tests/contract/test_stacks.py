@@ -167,6 +167,14 @@ def test_what_does_not_fit(session):
         inner(x, x, keepdims=1)
     with pytest.raises(np.exceptions.AxisError, match="axes item"):
         times(x, x.T, axes=[0, (0, 1), (0, 1)])
+    for entry in (None, [0, 1], 0.0):
+        with pytest.raises(TypeError, match="should be a tuple"):
+            times(x, x.T, axes=[entry, (0, 1), (0, 1)])
+        with pytest.raises(TypeError, match="should be a tuple"):
+            dnb.matmul(x, x.T, axes=[entry, (0, 1), (0, 1)])
+    for call in (times, dnb.matmul):
+        with pytest.raises(TypeError, match="keepdims"):
+            call(x, x.T, keepdims=False)
     with pytest.raises(ValueError, match="all inputs and outputs"):
         running(x, axes=[0])
     with pytest.raises(TypeError, match="single shared core dimension"):

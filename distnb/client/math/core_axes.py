@@ -22,11 +22,13 @@ class Wanted(NamedTuple):
 
     axes: object = None
     axis: SupportsIndex | None = None
-    keepdims: bool = False
+    keepdims: bool | None = None
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Wanted:
-        """Take these out of options."""
+        """Take these out of options; raise TypeError for ``keepdims`` that is no truth value."""
+        if type(options.get("keepdims", False)) is not bool:
+            raise TypeError("'keepdims' must be a boolean")
         return cls(*[options.pop(name, default) for name, default in cls._field_defaults.items()])
 
 
@@ -69,8 +71,6 @@ def places(ufunc: np.ufunc, cores: list[list[str]], wanted: Wanted) -> list[Ints
 def _check_support(ufunc: np.ufunc, cores: list[list[str]], wanted: Wanted) -> None:
     """Raise TypeError for options that mean nothing for a signature."""
     name = ufunc.__name__
-    if type(wanted.keepdims) is not bool:
-        raise TypeError("'keepdims' must be a boolean")
     if wanted.axis is not None and wanted.axes is not None:
         raise TypeError("cannot specify both 'axis' and 'axes'")
     if wanted.axis is not None and len({one for core in cores for one in core}) != 1:
@@ -80,7 +80,7 @@ def _check_support(ufunc: np.ufunc, cores: list[list[str]], wanted: Wanted) -> N
         )
     counts = [len(core) for core in cores]
     alike = [counts[0]] * ufunc.nin + [0] * ufunc.nout
-    if wanted.keepdims and counts != alike:
+    if wanted.keepdims is not None and counts != alike:
         raise TypeError(f"{name} does not support keepdims: got its signature {ufunc.signature}")
 
 
@@ -97,6 +97,8 @@ def _entries(wanted: Wanted, counts: list[int], ufunc: np.ufunc) -> list[Any]:
 
 
 def _given(one: object, count: int) -> Ints:
+    if not isinstance(one, tuple | SupportsIndex):
+        raise TypeError(f"axes item should be a tuple: got {one}")
     at = one if isinstance(one, tuple) else (one,)
     if len(at) != count:
         raise np.exceptions.AxisError(f"axes item should have {count} elements: got {one}")

@@ -23,7 +23,8 @@ from distnb.client.reach.kept_order import axes_of, in_their_order
 from distnb.client.reach.small_views import laid
 from distnb.client.record.creation import asarray, empty_like, refuse_masked
 from distnb.client.record.eager import arrays_of, session_of
-from distnb.client.record.operations import broadcast_shape, on_engines
+from distnb.client.record.operations import on_engines
+from distnb.client.record.ufunc_options import broadcast_shape
 from distnb.common import calling
 from distnb.common.errors import explain
 from distnb.common.interrupts import interrupts

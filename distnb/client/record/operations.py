@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -39,6 +40,7 @@ from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.record.ufunc_options import (
     as_mask,
+    broadcast_shape,
     brought_together,
     come_in_reach,
     has_plain,
@@ -52,7 +54,6 @@ from distnb.common.config import config
 from distnb.common.errors import NotNumericError, explain
 from distnb.common.interrupts import interrupts
 from distnb.geometry.layout import Ints
-from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 from distnb.ops.fast import fast_name
 from distnb.ops.scalars import COMPARISONS, NUMBERS, NUMPYS, SCALARS, within_range
@@ -60,7 +61,6 @@ from distnb.wire.protocol import Function, Typed
 
 __all__ = [
     "assign",
-    "broadcast_shape",
     "done",
     "elementwise",
     "on_engines",
@@ -183,11 +183,7 @@ def _here(
         if o is not None:
             o.dbase.about_to_be_written()
     mask = mask if mask is True else host_arrays.boolean(np.asarray(mask))
-
-    def prepare() -> tuple[Ints, Sequence[np.dtype]]:
-        dtypes = _result_dtypes(row.name, ins, outs, options)
-        return broadcast_shape([*ins, mask], outs), dtypes
-
+    prepare = partial(_asked, row.name, ins, mask, outs, options)
     try:
         found = host_arrays.compute(row, ins, into, mask, options, prepare, bool(away))
     except Exception as error:
@@ -231,8 +227,7 @@ def on_engines(
     mask = where
     if where is not True:
         mask = host_arrays.boolean(as_dist(where, session, like))
-    dtypes = dtypes or _result_dtypes(row.name, ins, outs, options)
-    shape = broadcast_shape([*ins, mask], outs)
+    shape, dtypes = _asked(row.name, ins, mask, outs, options, dtypes)
     leaders = [
         found for x, found in zip(inputs, ins, strict=True) if _leads(x) or not isinstance(x, Array)
     ]
@@ -343,6 +338,27 @@ def _kind(x: Any) -> Any:
     return np.dtype(x.dtype).type(x.value) if isinstance(x, Typed) else x
 
 
+def _asked(
+    op: str,
+    ins: Sequence[Any],
+    mask: Any,
+    outs: Sequence[Any],
+    options: dict[str, Any],
+    dtypes: Sequence[np.dtype] | None = None,
+) -> tuple[Ints, Sequence[np.dtype]]:
+    """Return shape and dtypes of the results, which may be known.
+
+    As NumPy, say what cannot be cast, then what does not fit, and only then what casts discard.
+    """
+    try:
+        shape = broadcast_shape([*ins, mask], outs)
+    except ValueError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            raise _told(error, partial(_result_dtypes, op, ins, outs, options)) from None
+    return shape, dtypes or _result_dtypes(op, ins, outs, options)
+
+
 def _result_dtypes(
     op: str, ins: Sequence[Any], outs: Sequence[Any], options: dict[str, Any]
 ) -> tuple[np.dtype, ...]:
@@ -358,31 +374,6 @@ def _result_dtypes(
         if o is not None and op in _CAST_CHECKED and not np.can_cast(dtype, o.dtype, casting):
             raise table.uncast(op, dtype, o.dtype, casting)
     return found
-
-
-def broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
-    """Return the shape of a result; raise ValueError if there is none."""
-    shapes = [x.shape for x in operands if isinstance(x, Array | np.ndarray)]
-    given = [o.shape for o in outs if o is not None]
-    if shapes and not given and shapes.count(shapes[0]) == len(shapes):
-        return shapes[0]
-    try:
-        shape = broadcast_shapes(*shapes)
-        if not shapes and given:
-            shape = given[0]
-        fits = all(broadcast_shapes(shape, g) == g for g in given)
-    except ValueError:
-        shown = " and ".join(str(s) for s in (*shapes, *given))
-        raise ValueError(
-            explain(
-                "shapes", shown, "shapes that broadcast together", "align or slice the operands"
-            )
-        ) from None
-    if not fits or len(set(given)) > 1:
-        raise ValueError(
-            explain("out", f"shape {given}", f"{shape}", "pass an output of the broadcast shape")
-        )
-    return given[0] if given else shape
 
 
 def _results(
@@ -440,10 +431,9 @@ def _assign_there(target: Array, value: Any, mask: Array | None) -> None:
     session = target.session
     session.check_open()
     if isinstance(value, Array):
-        host_arrays.tell_discarded(value.dtype, target.dtype)
-    if mask is None and isinstance(value, Array):
         source = _fit(value, target.shape)
-        if simple("copy", (source,), target) is not None:
+        host_arrays.tell_discarded(value.dtype, target.dtype)
+        if mask is None and simple("copy", (source,), target) is not None:
             return
     source = _operand(value, session, target)
     if isinstance(source, Array):

@@ -1,4 +1,4 @@
-"""What ufuncs take besides operands: dtypes of loops, masks, several outputs, arrays of NumPy."""
+"""What ufuncs take besides operands: loops, masks, outputs, their shapes, arrays of NumPy."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from distnb.client.reach.small_steps import quick, quick_out
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.common.ndarrays import QUICK
+from distnb.geometry.layout import Ints
 from distnb.geometry.views import broadcast_shapes
 from distnb.ops import table
 from distnb.ops.weights import LIGHT, weight
 
 __all__ = [
     "as_mask",
+    "broadcast_shape",
     "brought_together",
     "come_in_reach",
     "has_plain",
@@ -34,6 +36,31 @@ __all__ = [
     "put_plain",
     "tell_unfilled",
 ]
+
+
+def broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
+    """Return the shape of a result; raise ValueError if there is none."""
+    shapes = [x.shape for x in operands if isinstance(x, Array | np.ndarray)]
+    given = [o.shape for o in outs if o is not None]
+    if shapes and not given and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
+    try:
+        shape = broadcast_shapes(*shapes)
+        if not shapes and given:
+            shape = given[0]
+        fits = all(broadcast_shapes(shape, g) == g for g in given)
+    except ValueError:
+        shown = " and ".join(str(s) for s in (*shapes, *given))
+        raise ValueError(
+            explain(
+                "shapes", shown, "shapes that broadcast together", "align or slice the operands"
+            )
+        ) from None
+    if not fits or len(set(given)) > 1:
+        raise ValueError(
+            explain("out", f"shape {given}", f"{shape}", "pass an output of the broadcast shape")
+        )
+    return given[0] if given else shape
 
 
 def outputs(out: Any, nout: int) -> tuple[Any, ...]:
