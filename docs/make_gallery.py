@@ -22,9 +22,9 @@ sys.path.insert(0, str(NOTEBOOKS))
 
 from run import execute  # noqa: E402 - a script beside the notebooks
 
-NAMES = ("stocks", "images", "climate", "regression", "text")
+NAMES = ("stocks", "images", "climate", "regression", "text", "packages")
 #: These have no picture on the page.
-OTHERS = ("heat", "packages", "tour", "seeing")
+OTHERS = ("heat", "tour", "seeing")
 _COLOURS = 96
 
 

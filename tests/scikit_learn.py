@@ -7,6 +7,8 @@ what does not.
 
 import sys
 import warnings
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import sklearn
@@ -18,6 +20,8 @@ from sklearn import model_selection as ms
 from sklearn import preprocessing as pre
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import cluster, pairwise
+from sklearn.metrics.tests.test_common import array_api_metric_checkers
+from sklearn.utils import all_estimators, get_tags
 
 import distnb as dnb
 
@@ -84,6 +88,7 @@ ESTIMATORS = (
     ),
     (naive_bayes.GaussianNB, "predict predict_proba", TWO),
     (lambda: lm.RidgeClassifier(solver="svd"), "predict decision_function", THREE),
+    (lm.RidgeClassifierCV, "predict decision_function", THREE),
     (lambda: lm.Ridge(solver="svd"), "predict score", VALUES),
     (lm.Ridge, "predict score", VALUES),
     (lm.RidgeCV, "predict", VALUES),
@@ -120,6 +125,11 @@ ESTIMATORS = (
         VALUES,
     ),
     (
+        lambda: pipeline.make_union(pre.StandardScaler(), decomposition.PCA(3, svd_solver="full")),
+        "transform",
+        None,
+    ),
+    (
         lambda: pipeline.make_pipeline(
             pre.StandardScaler(),
             decomposition.PCA(3, svd_solver="full"),
@@ -152,7 +162,9 @@ def calls():
     for name in PAIRS.split():
         yield name, getattr(pairwise, name), (PLANE, OTHER_PLANE)
     for name in ("cosine", "euclidean", "manhattan"):
-        yield name, lambda a, name=name: pairwise.pairwise_distances(a, metric=name), (X,)
+        distances = partial(pairwise.pairwise_distances, metric=name)
+        yield f"pairwise_distances.{name}", distances, (X,)
+    yield "pairwise_distances_argmin", pairwise.pairwise_distances_argmin, (X, X[::-2].copy())
     yield "fbeta_score", lambda a, b: metrics.fbeta_score(a, b, beta=0.5), (TWO, OTHER_TWO)
     yield "top_k_accuracy_score", metrics.top_k_accuracy_score, (THREE, RNG.random((60, 3)))
     yield "entropy", cluster.entropy, (TWO,)
@@ -169,6 +181,15 @@ def calls():
     for make, methods, target in ESTIMATORS:
         for method in methods.split():
             yield f"{type(make()).__name__}.{method}", *fitted(make, method, target)
+
+
+def listed():
+    """Return what scikit-learn itself names: estimators by their tags, metrics by their tests."""
+    names = {getattr(f, "func", f).__name__ for f in array_api_metric_checkers}
+    for name, kind in all_estimators():
+        with suppress(AttributeError, TypeError):  # those that have to be given another one
+            names |= {name} if get_tags(kind()).array_api_support else set()
+    return names
 
 
 def there(x):
@@ -201,6 +222,9 @@ def main(every=1):
                 good += 1
             except Exception as error:
                 bad.append(f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    if every == 1:
+        called = {name.partition(".")[0] for name, *_ in calls()}
+        bad += [f"{name}: not called" for name in sorted(listed() - called)]
     print(good, "passed")
     print(*bad, sep="\n")
     return len(bad)

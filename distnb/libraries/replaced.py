@@ -143,7 +143,8 @@ _TAKE_ARRAYS = {
     "sparse.numba_backend._dok": "DOK.__init__",
     "sparse.numba_backend._sparse_array": "SparseArray.__array_ufunc__",
 }
-#: Those whose compiled code asks for memory that it may write, and does not.
+#: Those whose compiled code asks for memory that it may write, and does not. By the array API they
+#: compute without it.
 _TAKE_COPIES = {
     "scipy.interpolate": "NdPPoly.__init__ NdPPoly.__call__",
     "scipy.signal": "sosfilt sosfiltfilt",
@@ -233,7 +234,7 @@ def install(library: str) -> None:
         take_sparse_arrays(library)
     for table, make in (
         (_TAKE_ARRAYS, partial(taking, numpys)),
-        (_TAKE_COPIES, partial(taking, _own)),
+        (_TAKE_COPIES, _copying),
         (_TAKE_KEYS, partial(taking, _key)),
         (_TAKE_DICTS, partial(taking, partial(_within, numpys))),
         (_ASK_FOR_KINDS, partial(taking, partial(_within, _outline))),
@@ -274,6 +275,24 @@ def _evaluating(module: str, function: _Function) -> _Function:
         return getattr(getattr(polynomial, module), function.__name__)(*args, **options)
 
     return called
+
+
+def _copying(function: _Function) -> _Function:
+    given_copies = unseen(taking(_own, function))
+
+    def called(*args: Any, **options: Any) -> Any:
+        return (function if _by_array_api(function) else given_copies)(*args, **options)
+
+    return called
+
+
+def _by_array_api(function: _Function) -> bool:
+    """Return whether a library has the arrays themselves compute what a function of it returns."""
+    if function.__module__.startswith("sklearn."):
+        return bool(sys.modules["sklearn"].get_config()["array_api_dispatch"])
+    scipys: Any = sys.modules.get("scipy._lib._array_api")
+    able = getattr(scipys, "xp_capabilities_table", {}).get(function)
+    return bool(able and scipys.SCIPY_ARRAY_API and not (able["np_only"] or able["cpu_only"]))
 
 
 def _own(x: Any) -> Any:

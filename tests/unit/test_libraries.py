@@ -18,6 +18,7 @@ PROGRAM = """
 import numpy as np, sklearn
 from scipy import stats
 from scipy.cluster.vq import whiten
+from scipy.spatial.transform import Rotation
 from sklearn.decomposition import PCA
 from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -44,6 +45,8 @@ with dnb.inprocess(3), sklearn.config_context(array_api_dispatch=True):
         same(ours.transform(d), theirs.transform(x))
     for f in (stats.skew, stats.zscore, stats.gmean, whiten):
         same(f(d), f(x))
+    for f in (lambda a: Rotation.from_rotvec(a[:, :3]), lambda a: Rotation.from_quat(a[:, :4])):
+        same(f(d).apply(d[:, 1:4]), f(x).apply(x[:, 1:4]))
     same(stats.pearsonr(d[:, 0], d[:, 1]).statistic[()], stats.pearsonr(x[:, 0], x[:, 1]).statistic)
 print("all is well")
 """
@@ -143,8 +146,8 @@ def test_scikit_learn_and_scipy():
 @pytest.mark.parametrize(
     ("every", "passed"),
     [
-        pytest.param(1, 140, marks=pytest.mark.tier("test-all")),
-        pytest.param(20, 7, marks=pytest.mark.tier("test")),
+        pytest.param(1, 145, marks=pytest.mark.tier("test-all")),
+        pytest.param(20, 8, marks=pytest.mark.tier("test")),
     ],
 )
 def test_what_scikit_learn_lists_as_supporting_the_array_api(every, passed):
