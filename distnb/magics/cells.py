@@ -180,7 +180,10 @@ def nested(shell: Any) -> Iterator[None]:
     """Run a cell within a cell: the outer one raises its error and has a result of its own.
 
     Its lines are known by the number of the outer one, which IPython 9 has counted on by now.
+    Where a loop runs, as in Jupyter, ``await`` is a syntax error there, as in ``%%time``: the loop
+    cannot run within itself.
     """
+    awaits, shell.autoawait = shell.autoawait, shell.autoawait and not _loop_runs()
     show, outer = shell.showtraceback, shell.displayhook.exec_result
     show_syntax = shell.showsyntaxerror
     cache, number = shell.compile.cache, getattr(outer, "execution_count", None)
@@ -191,9 +194,16 @@ def nested(shell: Any) -> Iterator[None]:
     try:
         yield
     finally:
+        shell.autoawait = awaits
         shell.compile.cache = cache
         shell.showtraceback, shell.showsyntaxerror = show, show_syntax
         shell.displayhook.exec_result = outer
+
+
+def _loop_runs() -> bool:
+    with contextlib.suppress(RuntimeError):
+        return asyncio.get_running_loop().is_running()
+    return False
 
 
 def raise_of(shell: Any, result: Any) -> None:

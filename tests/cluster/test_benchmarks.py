@@ -46,13 +46,19 @@ def test_small_benchmarks_agree_with_numpy(tmp_path):
 _SMALL = {
     "graphs": "--scale 8 --graphs 8 --paths 8 --side 128 --rounds 1",
     "files": "--megabytes 16 --side 500 --rounds 1 --rounds-cold 1",
+    "long_session": "--batches 100 --samples 10 --out {folder}",
 }
 
 
 @pytest.mark.tier("test-all")
 @pytest.mark.parametrize("module", sorted(_SMALL))
 def test_other_benchmarks_run(module, tmp_path):
-    command = [sys.executable, "-m", f"benchmarks.{module}", *_SMALL[module].split()]
+    command = [
+        sys.executable,
+        "-m",
+        f"benchmarks.{module}",
+        *_SMALL[module].format(folder=tmp_path).split(),
+    ]
     done = subprocess.run(
         command,
         cwd=ROOT,

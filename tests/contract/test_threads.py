@@ -1,5 +1,6 @@
 """Several Python threads on arrays of one session: results are those of some order."""
 
+import asyncio
 import random
 import sys
 import threading
@@ -91,6 +92,37 @@ ROWS = (
     "h[i] = h[i + 1].item() + a[i, 1].item()|xp.add.at(a, (np.array([i, i]), np.array([0, 1])), 3)|"
     "a[np.array([i, i + 1])] = 7|xp.put(h, [i, i + 1], v[i].item())"
 ).split("|")
+
+
+@pytest.mark.parametrize("place", ["auto", "engines"])
+def test_coroutines_take_turns_where_they_await(session, place):
+    if session.size > 1 and not session.transport.concurrent:
+        pytest.skip("ranks must record the same, and wait for the same time")
+    x = dnb.arange(3000.0)
+
+    async def work(k):
+        y = x * k
+        await asyncio.sleep(0)
+        y[k::9] += 1
+        await asyncio.sleep(0)
+        return y.sum().item(), await asyncio.to_thread(lambda: float(y[k]))
+
+    async def forever():
+        while True:
+            assert (x + 1)[0].item() == 1
+            await asyncio.sleep(0)
+
+    async def all_of_them():
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(forever(), 0.01)
+        return await asyncio.gather(*map(work, range(5)))
+
+    with setting(place=place):
+        found = asyncio.run(all_of_them())
+    for k, pair in enumerate(found):
+        y = np.arange(3000.0) * k
+        y[k::9] += 1
+        assert pair == (y.sum(), y[k])
 
 
 @pytest.mark.parametrize("place", ["auto", "engines"])

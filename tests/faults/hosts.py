@@ -33,7 +33,7 @@ def ip(*words, check=True):
 
 def possible():
     """Tell whether there can be such hosts."""
-    if os.geteuid() or not all(map(shutil.which, ("ip", "unshare"))):
+    if os.geteuid() or not all(map(shutil.which, ("ip", "tc", "unshare"))):
         return False
     return not subprocess.run(
         ["unshare", "--net", "--uts", "true"], check=False, capture_output=True
@@ -83,6 +83,12 @@ class Hosts:
     def cut(self, name):
         """Cut the link of a host."""
         ip("link", "set", self.links[name], "down")
+
+    def slow(self, name):
+        """Let a host hear no more than one megabit a second."""
+        limit = ["rate", "1mbit", "burst", "32kbit", "latency", "400ms"]
+        command = ["tc", "qdisc", "add", "dev", self.links[name], "root", "tbf", *limit]
+        subprocess.run(command, check=True)
 
     def join(self, name):
         """Give it back."""

@@ -11,6 +11,7 @@ import faulthandler
 import os
 import random
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -74,6 +75,11 @@ def press(session, chance):
         time.sleep(chance.uniform(0, 0.02))
 
 
+def cut(session, chance):
+    """Cut a socket to an engine: it, or the notebook, finds the other gone."""
+    chance.choice(session.transport.sockets._channels)._socket.shutdown(socket.SHUT_RDWR)
+
+
 def raises(session, full):
     """Let a function of the user's fail on one engine."""
 
@@ -102,17 +108,50 @@ def fills_the_disk(session, full):
     np.testing.assert_array_equal(np.load(path), np.arange(9))
 
 
+def restarts(session, full):
+    """Let another notebook be killed, and take up what it had; return the seconds until it is there."""
+    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+        command = [sys.executable, "-c", _KEPT, file.name]
+        killed = subprocess.run(command, check=False, timeout=_PATIENCE)
+        assert killed.returncode == -signal.SIGKILL, killed
+        begun = time.monotonic()
+        with np.load(file.name) as expected, dnb.attach() as again:
+            again["x0"].sum().item()
+            took = time.monotonic() - begun
+            for name, data in expected.items():
+                np.testing.assert_array_equal(again[name].to_numpy(), data, name)
+    return took
+
+
+#: What a notebook does that is killed.
+_KEPT = """
+import os, signal, sys
+import numpy as np
+from tests.faults.soak import Program, dnb
+session = dnb.start(2, keep="2 min")
+program = Program(os.getpid())
+for _ in range(40):
+    program.statement()
+for name, x in program.dist.items():
+    session[name] = x
+np.savez(sys.argv[1], **program.np)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 #: What a program does itself.
 OWN = {
     "a function fails": raises,
     "too much memory": asks_too_much,
     "the disk is full": fills_the_disk,
+    "a notebook killed": restarts,
 }
 FAULTS = {
     "engines killed": kill,
     "killed, then their launcher": kill_twice,
     "launcher killed": kill_launcher,
     "engine stopped": stop,
+    "socket cut": cut,
     "Ctrl-C": press,
 }
 
@@ -147,9 +186,9 @@ class Trial:
                 self.program.statement()
         self.session.flush()
         begun = time.monotonic()
-        OWN[kind](self.session, self.full)
+        took = OWN[kind](self.session, self.full)
         self._read()
-        return time.monotonic() - begun, self.program.check()
+        return took or time.monotonic() - begun, self.program.check()
 
     def _later(self, kind, delay):
         time.sleep(delay)
@@ -200,13 +239,24 @@ def programs(session, seconds, seed, full):
         for _ in range(_FAULTS):
             kind = trial.chance.choice(kinds)
             idle = trial.chance.random() < 0.3
-            print(f"seed {each}: {kind}{', idle' * idle}", flush=True)
+            print(f"seed {each}: {kind}{', idle' * idle}", end="", flush=True)
             faulthandler.dump_traceback_later(_PATIENCE, exit=True)
-            found[kind].append(trial.fault(kind, idle))
+            took, lost = trial.fault(kind, idle)
             faulthandler.cancel_dump_traceback_later()
+            print(f": a value after {took:.2f} s, {lost} arrays lost", flush=True)
+            found[kind].append((took, lost))
         if time.monotonic() > end:
             break
     return found
+
+
+@contextlib.contextmanager
+def own_folder():
+    """Have temporary files, and notebooks that are kept, in a folder of this run alone."""
+    with tempfile.TemporaryDirectory(prefix="k", dir="/tmp") as folder:
+        tempfile.tempdir = os.environ["TMPDIR"] = folder
+        yield
+    tempfile.tempdir = None
 
 
 @contextlib.contextmanager
@@ -230,7 +280,7 @@ def main():
         words.remove("apart")
         shared_memory.new_segment = lambda *args, **options: None
     seconds, *seed = map(int, words)
-    with small_disk() as full, dnb.start(2) as session:
+    with own_folder(), small_disk() as full, dnb.start(2) as session:
         found = programs(session, seconds, seed[0] if seed else None, full)
     print(sum(map(len, found.values())), "faults")
     for kind, outcomes in found.items():

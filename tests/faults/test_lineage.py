@@ -344,7 +344,9 @@ def start_again(session, cluster, count=2):
 @pytest.mark.mpich_only  # whose launcher can be told how to reach hosts
 @pytest.mark.tier("test-all")
 @pytest.mark.skipif(not hosts.possible(), reason="needs network namespaces")
-def test_a_host_that_is_lost_and_one_whose_link_is_cut(apart, theirs, tmp_path, capsys):
+def test_a_host_whose_link_is_slow_one_that_is_lost_and_one_whose_link_is_cut(
+    apart, theirs, tmp_path, capsys
+):
     with hosts.Hosts(tmp_path, 2) as two:
         settings = Config()
         settings.MPILauncher.mpi_args = settings.MPIEngineSetLauncher.mpi_args = two.mpi
@@ -352,7 +354,9 @@ def test_a_host_that_is_lost_and_one_whose_link_is_cut(apart, theirs, tmp_path, 
         with dnb.connect(client=cluster.connect_client_sync()) as session:
             assert {about["host"] for about in session.transport.about} == {*two.names}
             assert session.transport.kind == "direct sockets"
+            two.slow(two.names[0])
             found, wanted = program()
+            same(found, wanted)
             for fault in (two.lose, two.cut):
                 fault(two.names[1])
                 with pytest.raises(dnb.EngineError, match="start as many again"):

@@ -4,6 +4,7 @@ import errno
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -291,6 +292,15 @@ def test_engines_that_do_not_answer_are_replaced(doomed, at_once, monkeypatch):
     for gone in (y, made):
         with pytest.raises(dnb.LostArrayError):
             gone.to_numpy()
+
+
+def test_an_engine_whose_socket_is_cut_is_replaced(doomed):
+    x = dnb.array(numbers(50, 50), dist="block")
+    doomed.flush()
+    before = {about["pid"] for about in doomed.transport.about}
+    doomed.transport.sockets._channels[1]._socket.shutdown(socket.SHUT_RDWR)
+    np.testing.assert_array_equal((x + 1).to_numpy(), numbers(50, 50) + 1)
+    assert not before & {about["pid"] for about in doomed.transport.about}
 
 
 def test_engines_that_failed_outside_of_a_batch_are_replaced(doomed):

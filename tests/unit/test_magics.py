@@ -351,6 +351,23 @@ def test_code_that_is_none_shows_where_and_no_more(shell, session, capsys):
         assert "distnb/magics" not in out + err
 
 
+def test_code_that_awaits_is_none_within_a_cell_where_a_loop_runs(shell, session, capsys):
+    """In Jupyter, whose loop runs, as with IPython's ``%%time``; cells themselves may await."""
+    code = "import asyncio\nawait asyncio.sleep(0)\nx = 1"
+
+    async def cells():
+        await shell.run_cell_async(code, transformed_cell=code)
+        for magic in ("disttime", "distscale", "distdoctor"):
+            assert not shell.run_cell(f"%%{magic}\n{code}").success
+            out, err = capsys.readouterr()
+            assert "'await' outside function" in out + err, magic
+        assert shell.autoawait
+
+    asyncio.run(cells())
+    assert shell.user_ns["x"] == 1
+    shell.run_cell(f"%%disttime\n{code}").raise_error()
+
+
 def test_completion_of_magics_without_arguments_of_their_own(shell, session):
     shell.user_ns["large"] = dnb.ones(9)
     with provisionalcompleter():
