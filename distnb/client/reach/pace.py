@@ -37,6 +37,9 @@ _BETWEEN = 64
 #: Bytes of large steps that are done in a way that is tried, at least and at most: as many as take
 #: so many seconds, for what it costs to begin is no price.
 _TRIED, _MOST_TRIED, _TRIAL = 128 << 20, 1 << 30, 0.02
+#: How many times as long as it takes in the quickest way it may take to begin with one, which is not
+#: measured: engines plan then.
+_BEGINS = 4
 #: Bytes of large steps that the notebook does of a new program before other ways are tried, and
 #: seconds that it does them at most.
 _FIRST, _FIRST_SECONDS = 1 << 30, 0.25
@@ -53,8 +56,8 @@ _ANOTHER, _SLOWEST, _PROGRAMS = 0.05, 2e-9, 64
 #: once for each step: what fused steps take.
 _QUICK = 50e-12
 #: Seconds after which engines are tried again whose loops were not yet compiled, at first and at
-#: most: it takes one or two to begin with Numba, and one for a loop.
-_GROWS, _MOST_GROWS = 1.5, 12.0
+#: most: what is on disk is there soon; it takes three to begin with Numba, and half for a loop.
+_GROWS, _MOST_GROWS = 0.4, 12.0
 #: Small steps, one after the other, that are recorded before engines are waited for; and at most.
 _PATIENCE, _MOST_PATIENT = 6, 64
 
@@ -139,7 +142,7 @@ class Pace:
             return
         for way in (NOTEBOOK, WAIT, RECORD):
             if not self._is_known(way):
-                self._take(session, way, _TRIED, min(self._prices.values()) * self._tried)
+                self._take(session, way, _TRIED, _BEGINS * min(self._prices.values()) * self._tried)
                 return
         self._choose(session)
 

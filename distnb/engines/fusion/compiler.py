@@ -101,7 +101,7 @@ class Compiler:
         self._ran = 0.0
         self._server: Any = None
         self._folder: Path | None = None
-        self._looking = False
+        self._looking = self._prepared = False
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
@@ -119,7 +119,7 @@ class Compiler:
         awaited = self._awaited.get(name)
         if awaited is None:
             awaited = _Awaited(source)
-            self._begin(awaited)
+            self._await(awaited)
         awaited.soon = awaited.soon or numbers >= _PAYS
         self._ran = time.monotonic()
         self.young = self.young or name not in self._ready
@@ -134,11 +134,18 @@ class Compiler:
         """Tell whether a loop that has made so many numbers is worth to be compiled at all."""
         return self.wait or numbers >= _COUNTS
 
+    def prepare(self) -> None:
+        """Have at hand what loads loops, before the first one comes back."""
+        if not (self.wait or self._prepared):
+            self._prepared = True
+            with contextlib.suppress(RuntimeError, MemoryError):  # no room for a thread
+                self._begin()
+
     def settled(self, source: Source) -> bool:
         """Tell whether a loop that was asked for is there, or never will be."""
         return source.name in self._ready
 
-    def _begin(self, awaited: _Awaited) -> None:
+    def _await(self, awaited: _Awaited) -> None:
         """Await a loop that is met first; load it if it is on disk, and others were."""
         name = awaited.source.name
         if self._folder is not None and self._object(name).exists():
@@ -146,13 +153,17 @@ class Compiler:
             if self._load(awaited):
                 return
         try:
-            with self._lock:
-                self._awaited[name] = awaited
-                if not self._looking:
-                    # Thread.start() would wait for ever for a thread that has no memory to begin.
-                    _thread.start_new_thread(self._look, ())
+            self._begin(awaited)
         except (RuntimeError, MemoryError):  # no room for a thread: the tiles go on as they are
             self._settle(awaited, None)
+
+    def _begin(self, *awaited: _Awaited) -> None:
+        """Have something looked after."""
+        with self._lock:
+            self._awaited |= {x.source.name: x for x in awaited}
+            if not self._looking:
+                # Thread.start() would wait for ever for a thread that has no memory to begin.
+                _thread.start_new_thread(self._look, ())
 
     def _settle(self, awaited: _Awaited, made: MachineCode | None) -> None:
         self._ready[awaited.source.name] = made
@@ -172,6 +183,8 @@ class Compiler:
             raise
 
     def _look_after(self) -> None:
+        with contextlib.suppress(Exception):  # what is awaited is told
+            self._object("")
         while not self._closed.wait(_LOOK):
             for awaited in list(self._awaited.values()):
                 if awaited.path is None:

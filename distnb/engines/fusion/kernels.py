@@ -341,6 +341,7 @@ class Program:
         self.runs += 1
         self.numbers += prod(shape) * len(self.calls)
         if self.runs < _COMES_BACK:
+            run.compiler.prepare()
             return self.calls, False
         if self.parts is None:
             scalar_registers = range(self.first_scalar, self.first_buffer)

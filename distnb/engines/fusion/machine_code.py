@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import fcntl
 import hashlib
 import importlib
 import os
@@ -46,6 +47,8 @@ _ARGUMENT = re.compile(r"(\w+)(\[[:, 1]*\])?")
 _DIGEST = hashlib.sha256().digest_size
 #: What Numba calls where nobody needs an array any more: arguments have no counter, so nobody does.
 _GONE = "define void @NRT_MemInfo_call_dtor(ptr %counter) { ret void }"
+#: What there is beside the text of a loop that was compiled, or cannot be.
+_DONE = (".o", ".failed")
 #: Seconds without work after which the process that compiles ends: it has taken 150 MB.
 _IDLE = 60
 #: LLVM's linker takes one object at a time.
@@ -208,20 +211,37 @@ def raised_flags() -> list[str]:
 
 
 def _serve() -> None:
-    """Compile each file whose name comes in; write its object file, or what went wrong."""
+    """Compile what is written where each line that comes in says.
+
+    One process of a folder at a time does so, for all: the others need not load Numba.
+    """
     os.nice(5)  # engines and the notebook come first
     signal.alarm(_IDLE)
     for line in sys.stdin:
         signal.alarm(0)
-        path = Path(line.strip())
-        try:
-            made = compiled(path.stem, path.read_text(encoding="utf-8"))
-            part = path.with_suffix(".part")
-            part.write_bytes(made)
-            part.replace(path.with_suffix(".o"))
-        except Exception as error:
-            path.with_suffix(".failed").write_text(repr(error), encoding="utf-8")
+        folder = Path(line.strip()).parent
+        with open(folder / "lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            while waiting := _waiting(folder):
+                _compile(waiting[0])
         signal.alarm(_IDLE)
+
+
+def _waiting(folder: Path) -> list[Path]:
+    """Return the texts in a folder that nobody has compiled, the oldest first."""
+    found = [x for x in folder.glob("*.py") if not any(map(Path.exists, map(x.with_suffix, _DONE)))]
+    return sorted(found, key=lambda x: x.stat().st_mtime)
+
+
+def _compile(path: Path) -> None:
+    """Write the object file of a text, or what went wrong."""
+    try:
+        made = compiled(path.stem, path.read_text(encoding="utf-8"))
+        part = path.with_suffix(".part")
+        part.write_bytes(made)
+        part.replace(path.with_suffix(".o"))
+    except Exception as error:
+        path.with_suffix(".failed").write_text(repr(error), encoding="utf-8")
 
 
 if __name__ == "__main__":
