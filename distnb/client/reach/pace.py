@@ -37,8 +37,8 @@ _BETWEEN = 64
 #: Bytes of large steps that are done in a way that is tried, at least and at most: as many as take
 #: so many seconds, for what it costs to begin is no price.
 _TRIED, _MOST_TRIED, _TRIAL = 128 << 20, 1 << 30, 0.02
-#: How many times as long as it takes in the quickest way it may take to begin with one, which is not
-#: measured: engines plan then.
+#: How many times as long as it takes in the quickest way it may take to begin with another, which
+#: is not measured: engines plan then.
 _BEGINS = 4
 #: Bytes of large steps that the notebook does of a new program before other ways are tried, and
 #: seconds that it does them at most.
