@@ -69,17 +69,24 @@ def dist_of(cut: Sequence[Ints]) -> tuple[str, ...] | None:
 def for_parts(task: Callable[..., Any], signature: str, args: Sequence[Any]) -> Any:
     """Call a function for parts along the longest of the axes that it does not name.
 
-    One that has no other axes is called here, for NumPy's arrays, as each engine would call it.
+    One that has no other axes is called here, for NumPy's arrays, as each engine would call it; what
+    it returns is distributed.
     """
     ins, _, outs = signature.partition("->")
     named = [len(found.split(",")) if found else 0 for found in _ARGUMENT.findall(ins)]
     several = len(_ARGUMENT.findall(outs))
     split = _split(args, named)
     if split is None:
-        return task(*[np.asarray(x) for x in args])
+        found = task(*[np.asarray(x) for x in args])
+        return _ours(found) if several == 1 else tuple(map(_ours, found))
     if several == 1:
         return foreach(task, *split)
     return tuple([foreach(_Output(task, k), *split) for k in range(several)])
+
+
+def _ours(x: Any) -> Any:
+    """Return a result as our array, if engines can hold such."""
+    return asarray(x) if storable(np.asarray(x).dtype) else x
 
 
 class _Output:

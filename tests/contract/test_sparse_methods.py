@@ -629,6 +629,17 @@ def test_sums_of_bools_that_are_there_twice(session, fmt):
         agree(got, want)
 
 
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4"])
+def test_sums_of_what_is_there_twice_are_in_its_own_dtype_first(session, fmt, dtype):
+    parts = np.array([255, 200, 7]).astype(dtype) * np.array(130, dtype), [0, 0, 1], [0, 3]
+    shape = (1, 3) if fmt == "csr" else (3, 1)
+    for text in ("x.sum()", "x.sum(dtype='i8')", "x.mean()"):
+        kinds = [getattr(module, f"{fmt}_array")(parts, shape=shape) for module in (sp, sparse)]
+        want, got = [eval(text, {"x": x}) for x in kinds]
+        agree(got, want)
+
+
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("dtypes", ["Fi", "fD", "ii"])
 def test_quotients_have_scipys_dtype(session, fmt, dtypes):

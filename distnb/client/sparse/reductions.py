@@ -328,7 +328,7 @@ class Reductions(Extremes):
         """
         along, kind = self._axis(axis, "sum")
         if along is None:
-            if self.dtype.kind == "b":  # two of one place are one
+            if self.dtype != kind:  # equal places are one element first, in the array's own dtype
                 self.sum_duplicates()
             return elements(self.held).sum(dtype=kind if dtype is None else dtype, out=out)
         if along != self.axis:
