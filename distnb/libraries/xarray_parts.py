@@ -69,8 +69,8 @@ def dist_of(cut: Sequence[Ints]) -> tuple[str, ...] | None:
 def for_parts(task: Callable[..., Any], signature: str, args: Sequence[Any]) -> Any:
     """Call a function for parts along the longest of the axes that it does not name.
 
-    One that has no other axes is called here, for NumPy's arrays, as each engine would call it; what
-    it returns is distributed.
+    One that has no other axes is called here, for NumPy's arrays, as each engine would call it, and
+    what it returns is distributed.
     """
     ins, _, outs = signature.partition("->")
     named = [len(found.split(",")) if found else 0 for found in _ARGUMENT.findall(ins)]
