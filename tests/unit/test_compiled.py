@@ -342,6 +342,7 @@ def test_a_loop_whose_file_is_broken_is_never_there(tmp_path, monkeypatch):
         assert made.get(source("k1")) is None
         assert until(lambda: made.settled(source("k1")))
         assert made.get(source("k1")) is None
+        assert not made._object("k1").exists()  # a later session has it compiled anew
     finally:
         made.close()
 
@@ -349,29 +350,30 @@ def test_a_loop_whose_file_is_broken_is_never_there(tmp_path, monkeypatch):
 def test_one_process_compiles_for_all(tmp_path):
     """While it is at it others wait, and find nothing left to do: they never load Numba."""
     text = 'from numba import njit\n\n\n@njit("void(int64[::1])")\ndef kernel(x):\n    x[0] = {}\n'
-    for k in range(3):
-        (tmp_path / f"k{k}.py").write_text(text.format(k) if k else "no text of a loop")
+    whole = ["no text of a loop", text.format(1), text.format(2)]
+    names = [machine_code.name_of(x) for x in whole]
+    for name, x in zip(names, whole, strict=True):
+        (tmp_path / f"{name}.py").write_text(x)
+    (tmp_path / f"{machine_code.name_of('others')}.py").write_text("oth")  # is being written
     command = [sys.executable, "-c", compiler._SERVER, machine_code.__file__]
     lock = open(tmp_path / "lock", "w")  # noqa: SIM115 - one process is at it
     fcntl.flock(lock, fcntl.LOCK_EX)
     both = [subprocess.Popen(command, stdin=subprocess.PIPE, text=True) for _ in range(2)]
     for process in both:
-        process.stdin.write(f"{tmp_path / 'k1.py'}\n")
+        process.stdin.write(f"{tmp_path / names[1]}.py\n")
         process.stdin.flush()
     time.sleep(0.5)
     assert not list(tmp_path.glob("*.o"))
     lock.close()
     for process in both:
         process.communicate(timeout=200)
-    assert sorted(x.name for x in tmp_path.glob("*.*") if x.suffix != ".py") == [
-        "k0.failed",
-        "k1.o",
-        "k2.o",
-    ]
-    source = compiled_loops.Source("k2", text.format(2))
-    found = np.zeros(1, np.int64)
-    machine_code.loaded(*source, (tmp_path / "k2.o").read_bytes())(found)
-    assert found == 2
+    found = {x.name for x in tmp_path.glob("*.*") if x.suffix != ".py"}
+    assert found == {f"{names[0]}.failed", f"{names[1]}.o", f"{names[2]}.o"}
+    made, data = np.zeros(1, np.int64), (tmp_path / f"{names[2]}.o").read_bytes()
+    for _ in range(2):  # engines of one process load it each for itself
+        machine_code.loaded(names[2], whole[2], data)(made)
+        assert made == 2
+        made[0] = 0
 
 
 def test_code_that_needs_more_than_libm_is_not_kept():

@@ -11,14 +11,13 @@ the caches (*streaming* stores), of which each byte is moved once in place of tw
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.engines.fusion.machine_code import MachineCode, raised_flags
+from distnb.engines.fusion.machine_code import MachineCode, name_of, raised_flags
 from distnb.engines.fusion.reduction_blocks import Tile
 from distnb.geometry.layout import Ints, strides_of
 from distnb.ops import table
@@ -242,8 +241,7 @@ class Segment:
         if key not in self._sources:
             named = {_name(r): kind for r, kind in inner.items()}
             text = Body(self, ndim, named, rings, stream).text()
-            name = hashlib.sha256(text.encode()).hexdigest()[:24]
-            self._sources[key] = Source(f"k{name}", text)
+            self._sources[key] = Source(name_of(text), text)
         return self._sources[key]
 
 

@@ -9,14 +9,13 @@ side by side. ``argmin`` and ``argmax`` of rows are such loops, too.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from distnb.engines.fusion.compiled_loops import Body, Compiled, Segment, Source, row_of
-from distnb.engines.fusion.machine_code import MachineCode, raised_flags
+from distnb.engines.fusion.machine_code import MachineCode, name_of, raised_flags
 from distnb.engines.fusion.reduction_blocks import Combiner
 from distnb.engines.fusion.windows import BlockWindow
 from distnb.geometry.layout import strides_of
@@ -84,7 +83,7 @@ def best_of_rows(compiler: Any, data: np.ndarray, better: str) -> np.ndarray | N
 
 def source_of(text: str) -> Source:
     """Return a loop, kept under a name that follows from its text."""
-    return Source(f"k{hashlib.sha256(text.encode()).hexdigest()[:24]}", text)
+    return Source(name_of(text), text)
 
 
 def sums_rows(combiner: Combiner, segment: Segment, tail: int) -> bool:

@@ -149,7 +149,7 @@ class Compiler:
         """Await a loop that is met first; load it if it is on disk, and others were."""
         name = awaited.source.name
         if self._folder is not None and self._object(name).exists():
-            awaited.path = self._object(name)
+            awaited.path, awaited.end = self._object(name), time.monotonic() + _TAKES
             if self._load(awaited):
                 return
         try:
@@ -250,6 +250,8 @@ class Compiler:
             if awaited.tries < _TRIES:
                 return False
             made = None
+            with contextlib.suppress(OSError):
+                awaited.path.unlink()  # a later session has it compiled anew
         self._settle(awaited, made)
         return True
 

@@ -15,6 +15,7 @@ Floating point errors of such code are the processor's flags, which are told und
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import fcntl
@@ -30,7 +31,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["BrokenError", "MachineCode", "compiled", "host", "loaded", "raised_flags"]
+__all__ = ["BrokenError", "MachineCode", "compiled", "host", "loaded", "name_of", "raised_flags"]
 
 #: The types of numbers as Numba names them -> those of C.
 _TYPES: dict[str, Any] = {
@@ -116,6 +117,11 @@ def _arguments(text: str) -> list[tuple[str, str]]:
     """
     found = _SIGNATURE.search(text)
     return _ARGUMENT.findall(found[1]) if found else []
+
+
+def name_of(text: str) -> str:
+    """Return the name under which a loop is kept, which follows from its text."""
+    return f"k{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 
 def _llvm() -> Any:
@@ -221,22 +227,31 @@ def _serve() -> None:
         signal.alarm(0)
         folder = Path(line.strip()).parent
         with open(folder / "lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            with contextlib.suppress(OSError):  # where files have no locks, several may be at it
+                fcntl.flock(lock, fcntl.LOCK_EX)
             while waiting := _waiting(folder):
-                _compile(waiting[0])
+                _compile(*waiting[0])
         signal.alarm(_IDLE)
 
 
-def _waiting(folder: Path) -> list[Path]:
-    """Return the texts in a folder that nobody has compiled, the oldest first."""
-    found = [x for x in folder.glob("*.py") if not any(map(Path.exists, map(x.with_suffix, _DONE)))]
-    return sorted(found, key=lambda x: x.stat().st_mtime)
+def _waiting(folder: Path) -> list[tuple[Path, str]]:
+    """Return the texts in a folder that nobody has compiled, the oldest first.
+
+    Those that are whole: others write them.
+    """
+    found = list[tuple[float, Path, str]]()
+    for path in folder.glob("*.py"):
+        with contextlib.suppress(OSError):  # whoever wrote it writes it anew
+            if not any(path.with_suffix(x).exists() for x in _DONE):
+                when, text = path.stat().st_mtime, path.read_text(encoding="utf-8")
+                found += [(when, path, text)] if path.stem == name_of(text) else []
+    return [(path, text) for _, path, text in sorted(found)]
 
 
-def _compile(path: Path) -> None:
+def _compile(path: Path, text: str) -> None:
     """Write the object file of a text, or what went wrong."""
     try:
-        made = compiled(path.stem, path.read_text(encoding="utf-8"))
+        made = compiled(path.stem, text)
         part = path.with_suffix(".part")
         part.write_bytes(made)
         part.replace(path.with_suffix(".o"))
